@@ -12,6 +12,8 @@ export class ApiClient {
   readonly #session: StoredSession | undefined;
   #status = 0;
   #headers = new Headers();
+  /** Whether a write of the present call was sent. Without its response, the outcome is unknown. */
+  #sentWrite = false;
 
   /**
    * @param url the server's base URL, such as http://127.0.0.1:8080
@@ -24,7 +26,8 @@ export class ApiClient {
       url,
       ...(typeof credential === "string" ? { apiKey: credential } : {}),
       fetch: async (request) => {
-        const response = typeof credential === "string" ? await fetch(request) : await fetchAs(credential, request);
+        const send = (sent: Request) => this.#send(sent);
+        const response = await (typeof credential === "string" ? send(request) : sendAs(credential, request, send));
         this.#status = response.status;
         this.#headers = response.headers;
         return response;
@@ -40,13 +43,26 @@ export class ApiClient {
    * @throws CommandFailure if the server does not respond, reports an error, or is not Gatehouse
    */
   async call<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: ResponseCheck<T>): Promise<T> {
+    this.#sentWrite = false;
     try {
       const response = await this.#confirmed(() => call(this.#gatehouse));
       if (isExpected(response)) return response;
     } catch (error) {
-      throw failureOf(error, this.#session);
+      throw this.#failureOf(error);
     }
     throw this.#unexpected();
+  }
+
+  async #send(request: Request): Promise<Response> {
+    const writes = isWrite(request);
+    try {
+      const response = await fetch(request);
+      this.#sentWrite ||= writes;
+      return response;
+    } catch (error) {
+      this.#sentWrite ||= writes && !failedToConnect(error);
+      throw error;
+    }
   }
 
   /** Repeats a refused call after the person has authenticated again (RFC 9470), if a person is there to do so. */
@@ -72,14 +88,25 @@ export class ApiClient {
    * @throws CommandFailure as `call` does
    */
   async *items<T>(call: (gatehouse: Gatehouse) => AsyncIterable<unknown>, isItem: ResponseCheck<T>): AsyncGenerator<T> {
+    this.#sentWrite = false;
     try {
       for await (const item of call(this.#gatehouse)) {
         if (!isItem(item)) throw this.#unexpected();
         yield item;
       }
     } catch (error) {
-      throw failureOf(error, this.#session);
+      throw this.#failureOf(error);
     }
+  }
+
+  #failureOf(error: unknown): unknown {
+    if (!(error instanceof NoResponseError && this.#sentWrite)) return failureOf(error, this.#session);
+    return new CommandFailure(error.message, {
+      details: [
+        "The connection was lost after the request was sent. Gatehouse may have performed the request.",
+        "Check the outcome before you repeat the command.",
+      ],
+    });
   }
 
   #unexpected(): CommandFailure {
@@ -87,15 +114,36 @@ export class ApiClient {
   }
 }
 
-async function fetchAs(session: StoredSession, request: Request): Promise<Response> {
+async function sendAs(
+  session: StoredSession,
+  request: Request,
+  send: (request: Request) => Promise<Response>,
+): Promise<Response> {
   const again = request.clone();
   const token = await session.accessToken();
   request.headers.set("Authorization", `Bearer ${token}`);
-  const response = await fetch(request);
+  const response = await send(request);
   // Another process may have replaced the token in the meantime.
   if (response.status !== 401 || !session.isReplaced(token)) return response;
   again.headers.set("Authorization", `Bearer ${await session.accessToken()}`);
-  return fetch(again);
+  return send(again);
+}
+
+/** Questions, checks, plans and previews change nothing, although they are sent with POST. */
+const questions = /\/access\/v1\/|\/(?:check|plan|preview)$/;
+
+function isWrite({ method, url }: Request): boolean {
+  return method !== "GET" && !questions.test(new URL(url).pathname);
+}
+
+/** Whether no connection was established, so that the request was not sent. */
+function failedToConnect(error: unknown): boolean {
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  // One error for each address of the host.
+  if (cause instanceof AggregateError) return true;
+  const { code = "", syscall = "" } = (cause ?? {}) as { readonly code?: string; readonly syscall?: string };
+  if (syscall === "connect" || syscall === "getaddrinfo") return true;
+  return /^(?:UND_ERR_CONNECT_TIMEOUT$|ERR_TLS_|ERR_SSL_|CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)/.test(code);
 }
 
 function isChallenge(error: unknown): boolean {

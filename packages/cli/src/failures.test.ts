@@ -106,6 +106,37 @@ test("a created record without its secret is rejected", async () => {
   expect(await runHere(createTenant())).toMatchObject({ code: 1, output: "" });
 });
 
+test("a write without a response is reported as unknown, even if a retry cannot connect", async () => {
+  answer = (request) => request.socket.destroy();
+  const { code, errors } = await runHere(forTenant(["create", "Audit"]));
+  expect({ code, errors }).toEqual({ code: 1, errors: expect.stringContaining("may have performed the request") });
+  expect(errors).not.toContain("Start Gatehouse");
+  // The first attempt of a repeatable write was sent, and the server stops.
+  const stopping = createServer((request) => {
+    stopping.close();
+    request.socket.destroy();
+  });
+  stopping.listen(0, "127.0.0.1");
+  await once(stopping, "listening");
+  const at = `http://127.0.0.1:${(stopping.address() as AddressInfo).port}`;
+  const revoked = await runHere(["key", "revoke", id, "--url", at, "--api-key", "k"]);
+  expect(revoked.errors).toContain("ECONNREFUSED");
+  expect(revoked.errors).toContain("may have performed the request");
+});
+
+test("a read without a response, and a write that was not sent, say how to reach Gatehouse", async () => {
+  answer = (request) => request.socket.destroy();
+  expect((await runHere(forTenant(["list"]))).errors).toContain("Start Gatehouse");
+  const closed = createServer().listen(0, "127.0.0.1");
+  await once(closed, "listening");
+  const at = `http://127.0.0.1:${(closed.address() as AddressInfo).port}`;
+  closed.close();
+  await once(closed, "close");
+  const { errors } = await runHere(["key", "create", "Audit", "--url", at, "--api-key", "k"]);
+  expect(errors).toContain("Start Gatehouse");
+  expect(errors).not.toContain("may have");
+});
+
 test("a revocation counts only if Gatehouse confirms it", async () => {
   answerJson(200, "{}");
   expect(await runHere(forTenant(["revoke", id]))).toMatchObject({ code: 1, output: "" });

@@ -197,11 +197,13 @@ export function isAccessDecision(response: unknown): response is AccessDecision 
 /** A page of search results. */
 export interface FoundPage {
   readonly page: { readonly next_token: string };
-  readonly context: { readonly found: readonly FoundAccess[] };
+  readonly context: { readonly found: readonly FoundAccess[]; readonly reason?: string };
 }
 
 export function isFoundPage(response: unknown): response is FoundPage {
   if (!isObject(response) || !isObject(response.context) || !hasStrings(response.page, ["next_token"])) return false;
+  const { reason } = response.context;
+  if (reason !== undefined && !isString(reason)) return false;
   return isArrayOf((item): item is FoundAccess => hasStrings(item, ["id", "name", "reason"]))(response.context.found);
 }
 

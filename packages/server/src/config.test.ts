@@ -266,7 +266,9 @@ test.each([
   ['{"port": "eighty"}', /^"port" in .* must be an integer from 0 to 65535; it is "eighty"\.$/],
   ['{"port": null}', /^"port" in .* must be a string, a number, true, false, or a list of strings\.$/],
   ["[1]", /must hold one JSON object/],
-  ['{"operatorKey": "secret', /cannot be read: it is not JSON\.$/],
+  ['{"operatorKey": "secret', /cannot be read: it is not JSON, see line 1\.$/],
+  ['{\n  "operatorKey": "secret",\n  "port" 8080\n}', /cannot be read: it is not JSON, see line 3\.$/],
+  ['{"operatorKey": secret at position 7}', /cannot be read: it is not JSON\.$/],
 ])("a settings file with %s is rejected", (content, message) => {
   const found = problems({ flags: { config: settingsFile(content) } });
   expect(found).toEqual([expect.stringMatching(message)]);
@@ -276,7 +278,7 @@ test.each([
 test("a missing settings file is named", () => {
   const config = join(folder, "missing.json");
   expect(problems({ environment: { GATEHOUSE_CONFIG: config } })).toEqual([
-    expect.stringMatching(/^The settings file .*missing\.json cannot be read: ENOENT/),
+    `The settings file ${config} does not exist. Create it, or remove --config or GATEHOUSE_CONFIG.`,
   ]);
 });
 

@@ -318,14 +318,17 @@ function notASetting(place: string, name: string, known: readonly string[]): str
 function readSettingsFile(path: string | undefined, problems: string[]): ReadonlyMap<string, Given> {
   const found = new Map<string, Given>();
   if (path === undefined) return found;
+  let source = "";
   let content: unknown;
   try {
-    content = JSON.parse(readFileSync(path, "utf8"));
+    source = readFileSync(path, "utf8");
+    content = JSON.parse(source);
   } catch (error) {
-    // The parser's message quotes the text, which may contain a secret.
-    const reason =
-      error instanceof SyntaxError ? "it is not JSON" : error instanceof Error ? error.message : String(error);
-    problems.push(`The settings file ${path} cannot be read: ${reason}.`);
+    problems.push(
+      error instanceof Error && "code" in error && error.code === "ENOENT"
+        ? `The settings file ${path} does not exist. Create it, or remove ${flagOf(fileName)} or ${variableOf(fileName)}.`
+        : `The settings file ${path} cannot be read: ${reasonOf(error, source)}.`,
+    );
     return found;
   }
   if (typeof content !== "object" || content === null || Array.isArray(content)) {
@@ -341,6 +344,15 @@ function readSettingsFile(path: string | undefined, problems: string[]): Readonl
     else found.set(name, { text, place });
   }
   return found;
+}
+
+/** The parser's message is not repeated: it quotes the text, which may contain a secret. */
+function reasonOf(error: unknown, source: string): string {
+  if (!(error instanceof SyntaxError)) return error instanceof Error ? error.message : String(error);
+  // Only some messages have the position.
+  const position = / at position (\d+)(?: \(line \d+ column \d+\))?$/.exec(error.message)?.[1];
+  if (position === undefined) return "it is not JSON";
+  return `it is not JSON, see line ${source.slice(0, Number(position)).split("\n").length}`;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -69,6 +69,21 @@ test("who-can and what-can list their results", async () => {
   expect(JSON.parse(json.output)).toMatchObject([{ name: "Git", reason: "allowed_by_policy" }]);
 });
 
+test.each([
+  [["who-can", "--resource", "Gti"], 'There is no resource "Gti".\n'],
+  [["who-can", "--resource", "Gti", "--devices"], 'There is no resource "Gti".\n'],
+  [["what-can", "--user", "typo@example.com"], 'There is no user "typo@example.com".\n'],
+  [["what-can", "--device", "typo"], 'There is no device "typo".\n'],
+])("%j fails for an unknown name", async (command, errors) => {
+  expect(await access(...command)).toMatchObject({ code: 1, output: "", errors });
+  const json = await access(...command, "--json");
+  expect({ code: json.code, errors: JSON.parse(json.errors) }).toEqual({ code: 1, errors: { title: errors.trim() } });
+});
+
+test("who-can says why an address leads nowhere", async () => {
+  expect((await access("who-can", "--address", "a b")).output).toBe("No results: invalid address.\n");
+});
+
 test("at lists past access across pages", async () => {
   const moment = new Date().toISOString();
   const found = await access("at", moment, "--user", "ann@example.com", "--country", "DE");

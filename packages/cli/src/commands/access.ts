@@ -99,7 +99,7 @@ async function findSubjects(
   const found = await allPages(options, (client, page) =>
     client.call((gatehouse) => gatehouse.post("/access/v1/search/subject", { body: { ...body, page } }), isFoundPage),
   );
-  await writeFound(found, options, type === "user" ? "USER" : "DEVICE");
+  await writeFound(found, { ...options, title: type === "user" ? "USER" : "DEVICE" });
 }
 
 async function findResources(options: CircumstanceOptions & SubjectOptions): Promise<void> {
@@ -109,7 +109,7 @@ async function findResources(options: CircumstanceOptions & SubjectOptions): Pro
   const found = await allPages(options, (client, page) =>
     client.call((gatehouse) => gatehouse.post("/access/v1/search/resource", { body: { ...body, page } }), isFoundPage),
   );
-  await writeFound(found, options, "RESOURCE");
+  await writeFound(found, { ...options, title: "RESOURCE" });
 }
 
 const pageLimit = 1_000;
@@ -120,21 +120,36 @@ async function allPages(
     client: ReturnType<typeof apiClient>,
     page: { readonly limit: number; readonly token?: string },
   ) => Promise<FoundPage>,
-): Promise<readonly FoundAccess[]> {
+): Promise<Found> {
   const client = apiClient(options, "apiKey");
   const found: FoundAccess[] = [];
+  let reason: string | undefined;
   let token = "";
   do {
     const page = await read(client, { limit: pageLimit, ...(token === "" ? {} : { token }) });
     for (const one of page.context.found) found.push(one);
+    reason = page.context.reason;
     token = page.page.next_token;
   } while (token !== "");
-  return found;
+  return { found, reason };
 }
 
-async function writeFound(found: readonly FoundAccess[], { json }: ApiOptions, title: string): Promise<void> {
+interface Found {
+  readonly found: readonly FoundAccess[];
+  /** Why there are no results before any policy is evaluated. */
+  readonly reason: string | undefined;
+}
+
+/** @throws CommandFailure if no record has a given name: no results would claim that it has no access */
+async function writeFound(
+  { found, reason }: Found,
+  { json, title, ...given }: ApiOptions & SubjectOptions & DestinationOptions & { readonly title: string },
+): Promise<void> {
+  for (const noun of ["user", "device", "resource"] as const) {
+    if (reason === `unknown_${noun}`) throw new CommandFailure(`There is no ${noun} ${JSON.stringify(given[noun])}.`);
+  }
   if (json === true) return writeJson(found);
-  if (found.length === 0) return writeLines(["No results."]);
+  if (found.length === 0) return writeLines([reason === undefined ? "No results." : `No results: ${words(reason)}.`]);
   const rows = found.map(({ id, name, policy, gateways = [], mode }) => [
     name,
     policy?.name ?? "",

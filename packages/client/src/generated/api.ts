@@ -3098,6 +3098,11 @@ export interface components {
         readonly AccessSearchContext: {
             /** @description Names and decisions of the results, in the same order. */
             readonly found: readonly components["schemas"]["FoundAccess"][];
+            /**
+             * @description Why there are no results before any policy is evaluated, such as `unknown_user`.
+             * @enum {string}
+             */
+            readonly reason?: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
         };
         /** @description The subject that requests access. */
         readonly AccessSubject: {

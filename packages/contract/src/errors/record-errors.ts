@@ -478,8 +478,10 @@ export const recordErrors = {
   mail_not_configured: {
     status: 409,
     title: "Mail is not configured",
-    explanation: "The request has `notify`, and the server has no SMTP server.",
-    remedy: "Set GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM, or copy the link from the response instead.",
+    explanation:
+      "The request has `notify`, but the setting GATEHOUSE_SMTP_URL names no SMTP server. Nothing was changed. Without `notify`, create an enrolment link for the user and hand it over.",
+    remedy:
+      "Repeat the request without `notify`, create a link with `POST /tenants/users/{id}/enrolment-links`, and hand it over. To send mail, set GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM.",
   },
   mail_limit_reached: {
     status: 429,

@@ -46,8 +46,9 @@ export const requestErrors = {
     status: 401,
     title: "The sign-in failed",
     explanation:
-      "The passkey, link or code was not accepted, or its user cannot sign in. The response does not say why. Administrators find the reason in the sign-in log.",
-    remedy: "Try again. If that fails too, ask an administrator for an enrolment link.",
+      "The passkey, link or code was not accepted, or its user cannot sign in. If another attempt fails too, ask an administrator for a new enrolment link. The response does not say why. Administrators find the reason in the sign-in log, unless the passkey, link or code is unknown, removed or revoked.",
+    remedy:
+      "Try again, or ask an administrator for a new enrolment link. An unknown, removed or revoked passkey, link or code identifies no tenant. Such attempts are only in the server's log.",
   },
   enrolment_link_outgrown: {
     status: 401,

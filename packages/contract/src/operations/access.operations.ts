@@ -5,7 +5,7 @@ import Type, { type Static, type TProperties } from "typebox";
 import { list } from "../list.ts";
 import { operation } from "../operation.ts";
 import { AccessFindings } from "../records/access-findings.ts";
-import { AccessDecision, AccessDecisions, FoundAccess } from "../records/decision.ts";
+import { AccessDecision, AccessDecisions, accessReasons, FoundAccess } from "../records/decision.ts";
 import { AccessHistory, PastAccess } from "../records/past-access.ts";
 import {
   closedObject,
@@ -212,6 +212,11 @@ const page = component("AccessPage", "The position of a page in the results.", {
 
 const searchContext = component("AccessSearchContext", "Details of the results.", {
   found: Type.Array(FoundAccess, { description: "Names and decisions of the results, in the same order." }),
+  reason: Type.Optional(
+    oneOf(accessReasons, {
+      description: "Why there are no results before any policy is evaluated, such as `unknown_user`.",
+    }),
+  ),
 });
 
 /** The searched entity, of which only the type matters. */

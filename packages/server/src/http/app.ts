@@ -13,6 +13,7 @@ import Fastify, {
   LogController,
 } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import type { Log } from "../platform/log.ts";
 import type { ServedCertificate } from "../platform/served-certificate.ts";
 import { mountAgentPackages } from "./agent-packages.ts";
 import type { AuthorizationServer } from "./authorization-server.ts";
@@ -100,7 +101,7 @@ export function createApp(options: AppOptions): FastifyInstance {
       ? {}
       : {
           serverFactory: (handler: RequestListener) =>
-            createTlsServer(withKnownMethods(handler), {
+            createTlsServer(withKnownMethods(handler, options.log), {
               certificate: tls,
               clock: options.clock,
               trustedProxies: options.trustedProxies,
@@ -111,7 +112,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     trustProxy: options.trustedProxies.length === 0 ? false : trustedProxyCheck(options.trustedProxies),
     // Longer than any header. The parameter checks decide whether a parameter is an id.
     routerOptions: { maxParamLength: 65_536 },
-    clientErrorHandler: respondToClientError,
+    clientErrorHandler: (error, socket) => respondToClientError(error, socket, options.log),
     // URLs that cannot be decoded never reach a route or a hook.
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
@@ -184,7 +185,7 @@ function methodFinder(operations: readonly Operation[]): (path: string) => reado
 }
 
 /** Rejects methods for which no router has routes. Over HTTP/1.1, Node.js rejects them itself. */
-function withKnownMethods(handler: RequestListener): RequestListener {
+function withKnownMethods(handler: RequestListener, log: Log): RequestListener {
   const known = new Set(METHODS);
   return (request, response) => {
     if (known.has(request.method ?? "")) {
@@ -193,6 +194,7 @@ function withKnownMethods(handler: RequestListener): RequestListener {
     }
     const requestId = randomUUID();
     const error = new AppError("invalid_parameter", { detail: "The method of the request is unknown." });
+    log.info({ requestId, status: error.status, code: error.code }, "invalid request");
     response.writeHead(error.status, {
       "content-type": problemMediaType,
       "cache-control": "no-store",
@@ -204,7 +206,7 @@ function withKnownMethods(handler: RequestListener): RequestListener {
 }
 
 /** Responds to connections that sent no valid request: headers too large, too slow, or not HTTP. */
-function respondToClientError(error: Error & { code?: string }, socket: Socket): void {
+function respondToClientError(error: Error & { code?: string }, socket: Socket, log: Log): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
@@ -220,6 +222,7 @@ function respondToClientError(error: Error & { code?: string }, socket: Socket):
   const requestId = randomUUID();
   const body = JSON.stringify(problemOf(new AppError(code, { detail }), "/", requestId));
   const { status, title } = errorDefinitions[code];
+  log.info({ requestId, status, code }, "invalid request");
   const head = [
     `HTTP/1.1 ${status} ${title}`,
     `Content-Type: ${problemMediaType}`,

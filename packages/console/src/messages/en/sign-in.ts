@@ -70,7 +70,7 @@ export const signIn = {
   },
   log: {
     empty: {
-      text: "Attempts by people to sign in to the console appear here. Sign-ins with API keys are not listed.",
+      text: "Attempts by people to sign in to the console appear here. Sign-ins with API keys, and attempts with unknown, removed or revoked passkeys, links and codes, are not listed.",
       title: "No sign-ins yet",
     },
     failed: "Failed",
@@ -136,8 +136,11 @@ export const signIn = {
     endSessionsDone: "All console sessions of the user have ended",
     passkeys_one: "{{count}} passkey",
     passkeys_other: "{{count}} passkeys",
-    resetDone: "Passkeys reset",
+    resetDone: "Passkeys deleted, sessions ended and open links revoked",
+    resetNote:
+      "This deletes all passkeys of the user, ends all sessions, also on devices, and revokes open invitation links. Create a new link afterwards.",
     resetPasskeys: "Reset passkeys",
+    resetTitle: "Reset the passkeys of {{email}}?",
     title: "Sign-in",
   },
 } as const;

@@ -5,18 +5,15 @@ import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { Panel } from "../../records/record-page.tsx";
+import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { useAction } from "../../records/use-record.ts";
 import type { User } from "./user-fields.tsx";
 
-export function UserSignIn({ user: { id } }: { readonly user: User }) {
+export function UserSignIn({ user: { id, email = id } }: { readonly user: User }) {
   const canWrite = usePermission("users:write");
   const { data: passkeys } = useQuery({
     queryKey: ["/tenants/users/{id}/passkeys", id],
     queryFn: () => api.get("/tenants/users/{id}/passkeys", { path: { id } }),
-  });
-  const reset = useAction({
-    run: () => api.delete("/tenants/users/{id}/passkeys", { path: { id } }),
-    done: t("signIn.user.resetDone"),
   });
   const end = useAction({
     run: () => api.delete("/tenants/users/{id}/sessions", { path: { id } }),
@@ -31,15 +28,17 @@ export function UserSignIn({ user: { id } }: { readonly user: User }) {
             <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate()}>
               {t("signIn.user.endSessions")}
             </Button>
-            <Button
+            <ReviewedButton
+              label={t("signIn.user.resetPasskeys")}
+              title={t("signIn.user.resetTitle", { email })}
+              note={t("signIn.user.resetNote")}
+              changes={[{ method: "DELETE", path: `/tenants/users/${id}/passkeys` }]}
+              // Sessions are not part of effects: the note states what ends.
+              changesAccess={false}
+              doneMessage={t("signIn.user.resetDone")}
               size="xs"
-              variant="default"
-              disabled={passkeys?.length === 0}
-              loading={reset.isPending}
-              onClick={() => reset.mutate()}
-            >
-              {t("signIn.user.resetPasskeys")}
-            </Button>
+              danger
+            />
           </Group>
         )}
       </Stack>

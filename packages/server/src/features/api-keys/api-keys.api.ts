@@ -112,10 +112,15 @@ export async function requireValidKey(tx: TenantTx, { id }: Pick<Actor, "id">, n
 }
 
 /**
- * The checksum only explains a refusal. A key from the configuration may have the same prefix without a checksum, and
- * only the database knows these keys.
+ * The prefix and the checksum only explain a refusal. A key from the configuration may have the same prefix without a
+ * checksum, and only the database knows these keys.
  */
 function refuseUnknown(key: string): never {
+  if (key.startsWith(tokenPrefixes.operator)) {
+    throw new AppError("invalid_api_key", {
+      detail: "This is an operator key. The operation requires an API key of a tenant.",
+    });
+  }
   throw key.startsWith(tokenPrefixes.apiKey) && !isWholeToken(key, tokenPrefixes.apiKey)
     ? new AppError("invalid_api_key", {
         detail: "The key's checksum does not match. The key is truncated or mistyped.",

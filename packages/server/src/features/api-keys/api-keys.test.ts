@@ -256,6 +256,19 @@ describe("the cache of keys", () => {
   });
 });
 
+test("a key of the wrong kind is named in the refusal", async () => {
+  const operatorKey = await server.client(server.operatorKey).get("/tenants/protocols");
+  expect(operatorKey.body).toMatchObject({
+    code: "invalid_api_key",
+    detail: "This is an operator key. The operation requires an API key of a tenant.",
+  });
+  const apiKey = await server.client(tenant.key).get("/operator/tenants");
+  expect(apiKey.body).toMatchObject({
+    code: "invalid_api_key",
+    detail: "This is an API key of a tenant. The operation requires the operator key.",
+  });
+});
+
 test("a deleted key is refused, and its record is gone", async () => {
   const { body } = await createKey({});
   expect(await statusWith(body.key)).toBe(200);

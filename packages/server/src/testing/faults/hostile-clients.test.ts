@@ -20,7 +20,7 @@ let server: TestServer;
 let tenant: TestTenant;
 let port: number;
 let administrator: pg.Client;
-let logged: { readonly level: number }[] = [];
+let logged: { readonly level: number; readonly requestId?: string }[] = [];
 
 const log = pino({ level: "info" }, { write: (line: string) => logged.push(JSON.parse(line)) });
 
@@ -57,6 +57,12 @@ const protocol = (name: string) => JSON.stringify({ name, networkProtocols: [{ p
 async function exists(name: string): Promise<boolean> {
   const { body } = await tenant.client.get("/tenants/protocols");
   return body.some((item: { name: string }) => item.name === name);
+}
+
+/** Expects a line of the log about the request that was answered. */
+function expectLogged(answer: string, line: object): void {
+  const requestId = /^x-request-id: (\S+)/im.exec(answer)?.[1];
+  expect(logged).toContainEqual(expect.objectContaining({ requestId, ...line }));
 }
 
 describe("a client that disconnects", () => {
@@ -122,7 +128,9 @@ describe("a slow client", () => {
   });
 
   test("with its headers gets 408", async () => {
-    expect(problemIn(await exchange(hastyPort, "GET /healthz HTTP/1.1\r\nhost: local"))).toMatchObject({ status: 408 });
+    const answer = await exchange(hastyPort, "GET /healthz HTTP/1.1\r\nhost: local");
+    expect(problemIn(answer)).toMatchObject({ status: 408 });
+    expectLogged(answer, { status: 408, code: "request_timeout" });
   });
 
   test("with its first byte is disconnected", async () => {
@@ -147,6 +155,7 @@ describe("a client that sends too much", () => {
   test("in a header of 100 kB gets 431", async () => {
     const answer = await exchange(port, request("GET /healthz", { "x-long": "x".repeat(100_000) }));
     expect(problemIn(answer)).toEqual({ status: 431, code: "header_too_large" });
+    expectLogged(answer, { status: 431, code: "header_too_large" });
   });
 
   test("in a path of 100 kB gets 431", async () => {

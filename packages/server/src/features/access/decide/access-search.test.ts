@@ -52,6 +52,22 @@ describe("a search", () => {
     expect(body.context.found).toMatchObject([{ name: "Git", gateways: world.gateways }]);
   });
 
+  test.each([
+    ["subject", "unknown_resource", () => ({ subject: { type: "user" }, resource: { type: "resource", id: "Gti" } })],
+    ["subject", "invalid_address", () => ({ subject: { type: "user" }, resource: { type: "address", id: "a b" } })],
+    ["subject", "unknown_subject_type", () => ({ subject: { type: "site" } })],
+    ["subject", "unknown_action", () => ({ subject: { type: "user" }, action: { name: "fly" } })],
+    ["resource", "unknown_user", () => ({ subject: { type: "user", id: "typo@example.com" }, context: { time } })],
+    ["resource", "unknown_device", () => ({ subject: { type: "device", id: "typo" } })],
+    ["resource", "unknown_resource_type", () => ({ resource: { type: "printer" } })],
+  ])("for a %s says why there is nothing to find: %s", async (what, reason, changes) => {
+    const { status, body } = await search(what, question(changes()));
+    expect({ status, body }).toMatchObject({ status: 200, body: { results: [], context: { found: [], reason } } });
+    expect(
+      (await search(what, question({ subject: { type: "user", id: world.ann.id } }))).body.context,
+    ).not.toHaveProperty("reason");
+  });
+
   test("finds actions", async () => {
     expect((await search("action", question())).body.results).toEqual([{ name: "connect" }]);
     const refused = await search("action", question({ resource: { type: "resource", id: "Wiki" } }));

@@ -1,9 +1,11 @@
 import type * as operations from "@gatehouse/contract/operations/access.operations";
 import { maxExplanations } from "@gatehouse/contract/operations/access.operations";
-import type { AccessDecision, FoundAccess } from "@gatehouse/contract/records/decision";
+import type { AccessDecision, AccessReason, FoundAccess } from "@gatehouse/contract/records/decision";
 import { decideBriefly, deciding } from "@gatehouse/policy/decisions/decide";
 import { explaining } from "@gatehouse/policy/decisions/explain";
 import type { AccessRequest, Destination } from "@gatehouse/policy/decisions/request";
+import { resolveDestination } from "@gatehouse/policy/decisions/resolve-destination";
+import { resolvePrincipal } from "@gatehouse/policy/decisions/resolve-principal";
 import { possibleSubjects } from "@gatehouse/policy/decisions/search";
 import type { Work } from "@gatehouse/policy/work";
 import type { Call } from "../../../platform/call.ts";
@@ -111,10 +113,13 @@ export async function searchSubjects(call: Call<typeof operations.searchSubjects
   const destination = requireValid(readDestination(resource, tenant), "/resource");
   const start = requirePage(page, { subject: { ...subject, id: undefined }, action, resource, context });
   const { type } = subject;
-  if (typeof destination === "string" || action.name !== connect || (type !== "user" && type !== "device")) {
-    return answer(call, pageView({ found: [], nextToken: "" }, type));
-  }
   const { model } = tenant;
+  const none = (reason: AccessReason) => answer(call, pageView({ found: [], nextToken: "" }, type, reason));
+  if (action.name !== connect) return none("unknown_action");
+  if (type !== "user" && type !== "device") return none("unknown_subject_type");
+  if (typeof destination === "string") return none(destination);
+  const { denied } = resolveDestination(model, destination);
+  if (denied !== undefined) return none(denied);
   const search = pageOf(candidates(type, destination, circumstances, tenant), start, function* (id) {
     const name = type === "user" ? model.users.get(id)?.facts.email : model.devices.get(id)?.facts.name;
     const asking = readSubject({ ...subject, id }, circumstances, tenant);
@@ -143,10 +148,13 @@ export async function searchResources(call: Call<typeof operations.searchResourc
   const start = requirePage(page, { subject, action, resource: { ...resource, id: undefined }, context });
   const asking = readSubject(subject, circumstances, tenant);
   const { type } = resource;
-  if (typeof asking === "string" || action.name !== connect || type !== "resource") {
-    return answer(call, pageView({ found: [], nextToken: "" }, type));
-  }
   const { model } = tenant;
+  const none = (reason: AccessReason) => answer(call, pageView({ found: [], nextToken: "" }, type, reason));
+  if (action.name !== connect) return none("unknown_action");
+  if (typeof asking === "string") return none(asking);
+  if (type !== "resource") return none("unknown_resource_type");
+  const principal = resolvePrincipal(model, asking);
+  if (typeof principal === "string") return none(principal);
   const search = pageOf(allResources(tenant), start, function* (id) {
     const destination = { kind: "resource", resourceId: id } as const;
     const name = model.resources.get(id)?.facts.name ?? id;
@@ -197,10 +205,10 @@ function* foundAs(
   return decision.allowed ? { id, name, ...decisionView(decision, model) } : undefined;
 }
 
-function pageView({ found, nextToken }: FoundPage<FoundAccess>, type: string): object {
+function pageView({ found, nextToken }: FoundPage<FoundAccess>, type: string, reason?: AccessReason): object {
   return {
     page: { next_token: nextToken, count: found.length },
-    context: { found },
+    context: reason === undefined ? { found } : { found, reason },
     results: found.map(({ id }) => ({ type, id })),
   };
 }
