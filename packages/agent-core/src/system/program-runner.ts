@@ -1,4 +1,4 @@
-/** Runs `ip`, `wg`, `nft` and wireguard-go, without a shell and with arguments as a list. */
+/** Runs `ip`, `wg`, `nft` and wireguard-go, with arguments as a list. Lists of any length go into their input. */
 import { execFile, spawn } from "node:child_process";
 
 export interface ProgramRunner {
@@ -10,6 +10,9 @@ export interface ProgramRunner {
   start(program: string, args: readonly string[], environment: Readonly<Record<string, string>>): Promise<void>;
 }
 
+/** The name of the input, for programs that only read files. */
+export const inputFile = "/dev/stdin";
+
 /** A failed program, with its standard error. */
 export class ProgramFailure extends Error {
   /** Whether the program is not installed. */
@@ -17,10 +20,15 @@ export class ProgramFailure extends Error {
 
   constructor(program: string, args: readonly string[], reason: string, isMissing = false) {
     const hint = reason.includes("Operation not permitted") ? " (needs root, or CAP_NET_ADMIN)" : "";
-    super(`${[program, ...args.slice(0, 6)].join(" ")}: ${reason.trim().slice(0, longestReason)}${hint}`);
+    super(`${commandText(program, args)}: ${reason.trim().slice(0, longestReason)}${hint}`);
     this.name = "ProgramFailure";
     this.isMissing = isMissing;
   }
+}
+
+function commandText(program: string, args: readonly string[]): string {
+  const text = [program, ...args.slice(0, 6)].join(" ");
+  return text.length > longestCommand ? `${text.slice(0, longestCommand)}…` : text;
 }
 
 /** The Debian packages of the programs. */
@@ -40,6 +48,7 @@ function failureOf(program: string, args: readonly string[], error: Error, error
   return new ProgramFailure(program, args, reason, isMissing);
 }
 
+const longestCommand = 200;
 const longestReason = 1000;
 const timeoutMs = 30_000;
 const longestOutput = 64 * 1024 * 1024;
@@ -51,13 +60,33 @@ const environment = {
   WG_ENDPOINT_RESOLUTION_RETRIES: "0",
 };
 
+/** Node emits some errors of a start, and throws others: E2BIG if an argument is longer than 128 KiB. */
+function startChild<Child>(program: string, args: readonly string[], start: () => Child): Child {
+  try {
+    return start();
+  } catch (error) {
+    throw failureOf(program, args, error as Error); // of Node
+  }
+}
+
+/**
+ * Node connects the input of a program to a socket, which cannot be opened by name. `cat` replaces it by a pipe. The
+ * program must refuse an input that is incomplete, because the agent can end before it has written all of it.
+ */
+function withPipe(program: string, args: readonly string[]): readonly [program: string, args: readonly string[]] {
+  return args.includes(inputFile) ? ["sh", ["-c", 'cat | "$0" "$@"', program, ...args]] : [program, args];
+}
+
 function run(program: string, args: readonly string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { env: environment, timeout: timeoutMs, maxBuffer: longestOutput };
-    const child = execFile(program, [...args], options, (error, output, errors) => {
-      if (error === null) resolve(output);
-      else reject(failureOf(program, args, error, errors));
-    });
+    const [file, list] = withPipe(program, args);
+    const child = startChild(program, args, () =>
+      execFile(file, [...list], options, (error, output, errors) => {
+        if (error === null) resolve(output);
+        else reject(failureOf(program, args, error, errors));
+      }),
+    );
     // A program that exits before it has read its input reports the reason itself.
     child.stdin?.on("error", () => {});
     child.stdin?.end(input);
@@ -69,7 +98,8 @@ export const systemPrograms: ProgramRunner = {
   change: async (program, args, input) => void (await run(program, args, input)),
   start: (program, args, more) =>
     new Promise((resolve, reject) => {
-      const child = spawn(program, [...args], { env: { ...environment, ...more }, stdio: "ignore", detached: true });
+      const options = { env: { ...environment, ...more }, stdio: "ignore", detached: true } as const;
+      const child = startChild(program, args, () => spawn(program, [...args], options));
       child.once("spawn", () => {
         child.unref();
         resolve();
