@@ -72,6 +72,12 @@ test.each<[what: string, moves: readonly WantedTunnel[], drains: string, drainsU
   expect(lines.includes(`${everything} ip daddr @unmarked-0-ip ${toDrain}`)).toBe(drainsUnmarked);
 });
 
+test("a gateway with 40,000 blocks drains at once", { timeout: 15_000 }, () => {
+  const blocks = Array.from({ length: 40_000 }, (_, n) => `10.${n >> 14}.${(n >> 6) & 255}.${(n & 63) * 4}/31`);
+  const [route] = nextDraining(notDraining, tunnel({ one: blocks }), tunnel({ two: blocks }), always, now).routes;
+  expect(route?.ranges).toHaveLength(blocks.length);
+});
+
 test("the mark of a gateway never changes", () => {
   expect(connectionMark("a")).toBe(connectionMark("a"));
   expect(new Set(["a", "b", "c"].map(connectionMark)).size).toBe(3);

@@ -87,7 +87,9 @@ export function carriers({ peers }: WantedTunnel, isCounted: (block: string) => 
       if (value === undefined) continue;
       const format = (bits: bigint) => formatIpAddress({ version: family, bits });
       const [from, to] = [format(first), format(last)];
-      ranges.set(value, [...(ranges.get(value) ?? []), from === to ? from : `${from}-${to}`]);
+      const known = ranges.get(value) ?? [];
+      known.push(from === to ? from : `${from}-${to}`);
+      ranges.set(value, known);
     }
   }
   return ranges;

@@ -63,6 +63,12 @@ test.each<[what: string, named: Record<string, readonly string[]>, one: readonly
   expect(blocksOf(two, map)?.slice(3)).toEqual(ofTwo);
 });
 
+test("40,000 addresses of names are assigned at once", { timeout: 15_000 }, () => {
+  const addresses = Array.from({ length: 40_000 }, (_, n) => `10.90.${n >> 8}.${n & 255}`);
+  const named = new Map(addresses.map((address) => [address, ["git.internal.example.com"]]));
+  expect(blocksOf(one, named)?.slice(4)).toHaveLength(addresses.length);
+});
+
 test("the internet gateway carries everything except the addresses that the tunnel depends on", () => {
   const everywhere = { ...configuration, internet: exampleGateways.two };
   expect(blocksOf(two, undefined, everywhere)?.slice(-2)).toEqual(["0.0.0.0/0", "::/0"]);

@@ -105,7 +105,9 @@ function namedByGateway(
     const [key] = [...keys].sort((left, right) => weight(right) - weight(left));
     const gateway = key === undefined ? undefined : gatewayOf[key];
     if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
-    found.set(gateway, [...(found.get(gateway) ?? []), block]);
+    const known = found.get(gateway) ?? [];
+    known.push(block);
+    found.set(gateway, known);
   }
   return found;
 }
