@@ -12,6 +12,7 @@ const why = obstacle();
 if (why !== undefined) console.warn(`Devices are not tested on real packets: ${why}.`);
 
 const app = `${site.app}/32`;
+const asBlock = (address: string) => `${address}/${address.includes(":") ? 128 : 32}`;
 
 describe.skipIf(why !== undefined)("a device on real packets", () => {
   const world = new DeviceWorld();
@@ -144,6 +145,65 @@ describe.skipIf(why !== undefined)("a device on real packets", () => {
     // If another gateway carries the name, the name's known addresses move with it.
     await use(world.content([{ allowedIps: [app], names: ["files.internal.example.com"] }, {}]));
     expect(await world.carriers(site.files)).toEqual(["one"]);
+  });
+
+  describe("with 14,000 blocks at one gateway", () => {
+    const blocks = [
+      ...Array.from({ length: 9_000 }, (_, n) => `10.90.${n >> 6}.${(n & 63) * 4}/31`),
+      ...Array.from({ length: 5_000 }, (_, n) => `2001:db8:90:${(n + 1).toString(16)}::/64`),
+    ];
+    /** Returns a value of a peer in the output of `wg show`. */
+    const shown = (what: string, { publicKey }: FarGateway) =>
+      world.machine
+        .run("wg", ["show", world.interfaceName, what])
+        .split("\n")
+        .find((line) => line.startsWith(publicKey))
+        ?.slice(publicKey.length + 1);
+    const allowedIpsOf = (gateway: FarGateway) => shown("allowed-ips", gateway)?.split(" ") ?? [];
+    const handshakes = () => [one, two].map((gateway) => shown("latest-handshakes", gateway));
+    const begin = async (stream: string, host: string, port: number) => {
+      await world.prober.ask("open", { stream, host, port });
+      expect(await says(stream)).toBe(true);
+    };
+    const hasRoute = (family: string, block: string) =>
+      world.machine.run("ip", [family, "route", "show", "table", "26440", block]) !== "";
+
+    test("applies them, and keeps the sessions and connections of both gateways", async () => {
+      await use(world.content([{ allowedIps: [app] }, {}]));
+      const host = two.addresses[0];
+      await two.prober.ask("echo", { port: 9000, hosts: [host] });
+      await begin("many one", site.app, ports.one);
+      await begin("many two", host, 9000);
+      const before = handshakes();
+      await use(world.content([{ allowedIps: [app, ...blocks] }, {}]));
+      expect(new Set(allowedIpsOf(one))).toEqual(new Set([...one.addresses.map(asBlock), app, ...blocks]));
+      expect(allowedIpsOf(two)).toHaveLength(2);
+      expect([hasRoute("-4", "10.90.140.156/31"), hasRoute("-6", "2001:db8:90:1388::/64")]).toEqual([true, true]);
+      expect([await says("many one"), await says("many two")]).toEqual([true, true]);
+      expect(handshakes()).toEqual(before);
+    });
+
+    test("moves them to the other gateway while the first one drains", async () => {
+      await use(world.content([{ gateway: two.id, allowedIps: [app, ...blocks] }]));
+      expect(allowedIpsOf(two)).toHaveLength(blocks.length + 3);
+      // A new session with the draining gateway has to begin first.
+      await until("the connection goes on", () => says("many one"));
+      expect(await world.carriers()).toEqual(["two"]);
+    });
+
+    test("wg refuses an input that ends within a peer", async () => {
+      const before = allowedIpsOf(two);
+      const peer = `[Peer]\nAllowedIPs = ${app}, 10.90.0.0/16\nPublicKey = ${two.publicKey}`;
+      const addPeer = (text: string) => () =>
+        world.machine.run("sh", ["-c", 'cat | wg addconf "$0" /dev/stdin', world.interfaceName], text);
+      for (const length of [3, 20, 30, 40, 45, 60, peer.length - 1]) {
+        expect(addPeer(peer.slice(0, length))).toThrow();
+      }
+      expect(allowedIpsOf(two)).toEqual(before);
+      await use(world.content([{ allowedIps: [app] }, {}]));
+      expect(await world.carriers()).toEqual(["one"]);
+      expect([hasRoute("-4", "10.90.140.156/31"), hasRoute("-6", "2001:db8:90:1388::/64")]).toEqual([false, false]);
+    });
   });
 
   test("refuses forged, replayed, expired or malformed configurations, and keeps its current one", async () => {

@@ -40,7 +40,8 @@ describe("gatehouse-gateway", () => {
     expect(output).toContain("nft -f -\nadd table inet gatehouse-gh0\n");
     expect(output).toContain("ip link add dev gh0 type wireguard\n");
     expect(output).toContain("wg set gh0 listen-port 51820 private-key wireguard.key\n");
-    expect(output).toContain("allowed-ips 100.64.0.1/32,fd64::1/128\n");
+    expect(output).toContain("wg addconf gh0 /dev/stdin\n[Peer]\n");
+    expect(output).toContain("AllowedIPs = 100.64.0.1/32, fd64::1/128\n");
     expect(output).toContain("address replace 100.64.255.1/32 dev gh0\n");
     expect(output).toContain("route replace 100.64.0.0/10 dev gh0 proto 71 table main\n");
   });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ProgramFailure, type ProgramRunner, systemPrograms } from "../system/program-runner.ts";
+import { ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 import { WireGuardInterface } from "./wireguard-interface.ts";
 
 const own = `${"A".repeat(43)}=`;
@@ -101,12 +101,6 @@ describe("on a machine without wireguard-tools", () => {
   });
 });
 
-test("the runner of programs says which package has a missing program", async () => {
-  const run = systemPrograms.read("conntrack-that-nobody-has", []);
-  await expect(run).rejects.toMatchObject({ isMissing: true, message: expect.stringContaining("not installed") });
-  await expect(systemPrograms.read("ip", ["no-such-object"])).rejects.toMatchObject({ isMissing: false });
-});
-
 test("without WireGuard in the kernel and without wireguard-go, the message names both", async () => {
   const machine: ProgramRunner = {
     read: (program, args) => Promise.reject(new ProgramFailure(program, args, "No such device")),
@@ -116,4 +110,81 @@ test("without WireGuard in the kernel and without wireguard-go, the message name
   };
   const made = new WireGuardInterface("wg0", machine, "wireguard.key").ensure();
   await expect(made).rejects.toThrow(/not installed \(package wireguard-go\)\. .*Unknown device type/);
+});
+
+describe("changes of peers and routes", () => {
+  const endpoint = "192.0.2.1:51820";
+
+  /** A machine whose interface has these peers and routes. Records changes. */
+  function machineWith({
+    peers = [],
+    routes = [],
+  }: {
+    readonly peers?: readonly string[];
+    readonly routes?: readonly string[];
+  }) {
+    const changes: { readonly command: readonly string[]; readonly input: string | undefined }[] = [];
+    const programs: ProgramRunner = {
+      read: (program, args) => {
+        if (program === "wg") return Promise.resolve(["private\tpublic\t0\toff", ...peers, ""].join("\n"));
+        return Promise.resolve(args.includes("-4") ? JSON.stringify(routes.map((dst) => ({ dst }))) : "");
+      },
+      change: async (program, args, input) => void changes.push({ command: [program, ...args], input }),
+      start: () => Promise.reject(new Error("nothing is to be started")),
+    };
+    return { wireGuard: new WireGuardInterface("wg0", programs, "wireguard.key"), changes };
+  }
+  const livePeer = (key: string, ...allowedIps: readonly string[]) =>
+    [key, "(none)", endpoint, allowedIps.join(","), "0", "0", "0", "off"].join("\t");
+
+  test("removals come first, then one file has the peers that differ, each with its key last", async () => {
+    const { wireGuard, changes } = machineWith({
+      peers: [livePeer("same", "10.0.0.1/32"), livePeer("gone", "10.0.0.2/32"), livePeer("changed", "10.0.0.3/32")],
+    });
+    const wanted = new Map([
+      ["same", { endpoint: undefined, allowedIps: ["10.0.0.1/32"] }],
+      ["changed", { endpoint: undefined, allowedIps: ["10.0.0.3/32", "10.0.0.2/32"] }],
+      ["new", { endpoint, allowedIps: ["fd64::1/128"] }],
+      ["idle", { endpoint: undefined, allowedIps: [] }],
+    ]);
+    await wireGuard.setPeers(wanted);
+    expect(changes).toEqual([
+      { command: ["wg", "set", "wg0", "peer", "gone", "remove"], input: undefined },
+      {
+        command: ["wg", "addconf", "wg0", "/dev/stdin"],
+        input: [
+          ...["[Peer]", "AllowedIPs = 10.0.0.3/32, 10.0.0.2/32", "PublicKey = changed"],
+          ...[
+            "[Peer]",
+            `Endpoint = ${endpoint}`,
+            "PersistentKeepalive = 25",
+            "AllowedIPs = fd64::1/128",
+            "PublicKey = new",
+          ],
+          ...["[Peer]", "PublicKey = idle", ""],
+        ].join("\n"),
+      },
+    ]);
+  });
+
+  test("peers that are as wanted keep their sessions and the endpoints that they moved to", async () => {
+    const peers = [livePeer("roaming", "10.0.0.1/32", "10.0.0.0/24")];
+    const { wireGuard, changes } = machineWith({ peers });
+    const wanted = new Map([["roaming", { endpoint, allowedIps: ["10.0.0.0/24", "10.0.0.1"] }]]);
+    await wireGuard.setPeers(wanted);
+    // An earlier run of the agent may have set another endpoint.
+    expect(changes).toHaveLength(1);
+    await wireGuard.setPeers(wanted);
+    expect(changes).toHaveLength(1);
+  });
+
+  test("no argument grows with the number of blocks, and no list of blocks is too long", async () => {
+    const blocks = Array.from({ length: 150_000 }, (_, n) => `10.${n >> 16}.${(n >> 8) & 255}.${n & 255}/32`);
+    const { wireGuard, changes } = machineWith({ routes: ["192.0.2.0/24"] });
+    await wireGuard.setPeers(new Map([["gateway", { endpoint, allowedIps: blocks }]]));
+    await wireGuard.setRoutes(blocks);
+    expect(changes.map(({ command }) => command.join(" "))).toEqual(["wg addconf wg0 /dev/stdin", "ip -4 -batch -"]);
+    expect(changes[0]?.input).toContain(blocks.join(", "));
+    expect(changes[1]?.input?.split("\n")).toHaveLength(blocks.length + 2);
+  });
 });

@@ -1,16 +1,16 @@
 /** The WireGuard interface: the kernel's, or wireguard-go's if the kernel has none. */
 import { setTimeout as pause } from "node:timers/promises";
-import { parseIpBlock } from "@gatehouse/addresses/ip-block";
 import type { ConfigurationContent, Peer } from "@gatehouse/agent-protocol/gateway/configuration";
 import { errorMessage } from "../log.ts";
-import { ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
+import { inputFile, ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
+import { differenceOf, sameBlocks } from "./block-lists.ts";
 
 /** Leaves room for WireGuard's header in a packet of 1,500 bytes over IPv6. */
 const mtuBytes = 1420;
 /** Identifies the agent's routes. */
 const routeProtocol = "71";
-/** The number of peers that one call of `wg` changes. The kernel limits the length of a command line. */
-const peersPerCall = 500;
+/** The number of peers that one call of `wg` removes. The kernel limits the length of a command line. */
+const removedPerCall = 500;
 
 /** A peer in the output of `wg show … dump`. */
 export interface LivePeer {
@@ -127,20 +127,21 @@ export class WireGuardInterface {
    */
   async setPeers(wanted: ReadonlyMap<string, WantedPeer>): Promise<void> {
     const live = await this.livePeers();
-    const changes: string[][] = [];
     // Removals come first: an address that one peer loses may belong to another one.
-    for (const key of live.keys()) if (!wanted.has(key)) changes.push(["peer", key, "remove"]);
+    const removed = [...live.keys()].filter((key) => !wanted.has(key));
+    for (let start = 0; start < removed.length; start += removedPerCall) {
+      const peers = removed.slice(start, start + removedPerCall).flatMap((key) => ["peer", key, "remove"]);
+      await this.#programs.change("wg", ["set", this.name, ...peers]);
+    }
+    const sections: string[] = [];
     for (const [key, { endpoint, allowedIps }] of wanted) {
       const known = live.get(key);
-      const isNew = known === undefined;
-      const hasMoved = endpoint !== undefined && (isNew || this.#endpoints.get(key) !== endpoint);
-      if (!isNew && !hasMoved && sameBlocks(known.allowedIps, allowedIps)) continue;
-      const toEndpoint = hasMoved ? ["endpoint", endpoint, "persistent-keepalive", "25"] : [];
-      changes.push(["peer", key, ...toEndpoint, "allowed-ips", allowedIps.join(",")]);
+      const hasMoved = endpoint !== undefined && (known === undefined || this.#endpoints.get(key) !== endpoint);
+      if (known !== undefined && !hasMoved && sameBlocks(known.allowedIps, allowedIps)) continue;
+      sections.push(peerSection(key, hasMoved ? endpoint : undefined, allowedIps));
     }
-    for (let start = 0; start < changes.length; start += peersPerCall) {
-      await this.#programs.change("wg", ["set", this.name, ...changes.slice(start, start + peersPerCall).flat()]);
-    }
+    // The input, unlike an argument, can have any number of blocks. It has no secrets.
+    if (sections.length > 0) await this.#programs.change("wg", ["addconf", this.name, inputFile], sections.join(""));
     this.#endpoints.clear();
     for (const [key, { endpoint }] of wanted) if (endpoint !== undefined) this.#endpoints.set(key, endpoint);
   }
@@ -173,9 +174,10 @@ export class WireGuardInterface {
     const own = `dev ${this.name} proto ${routeProtocol} table ${table}`;
     for (const family of ["-4", "-6"] as const) {
       const route = differenceOf(await this.#knownRoutes(family, table), blocks.filter(isOfFamily(family)));
-      const lines = route.removed.map((text) => `route del ${text} ${own}`);
-      lines.push(...route.missing.map((text) => `route replace ${text} ${own}`));
-      await this.#change(family, lines);
+      await this.#change(family, [
+        ...route.removed.map((text) => `route del ${text} ${own}`),
+        ...route.missing.map((text) => `route replace ${text} ${own}`),
+      ]);
     }
   }
 
@@ -266,29 +268,23 @@ export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonl
   return [...new Set([...settings.interface.pools, ...networks])];
 }
 
+/**
+ * Returns a peer in the syntax of `wg addconf`, which replaces the allowed IPs of the peer. The key comes last: `wg`
+ * refuses a peer without a key, and thus an input that ends within a peer.
+ *
+ * @param endpoint undefined: the endpoint does not change
+ */
+function peerSection(key: string, endpoint: string | undefined, allowedIps: readonly string[]): string {
+  return [
+    "[Peer]",
+    ...(endpoint === undefined ? [] : [`Endpoint = ${endpoint}`, "PersistentKeepalive = 25"]),
+    // wg refuses an empty list.
+    ...(allowedIps.length === 0 ? [] : [`AllowedIPs = ${allowedIps.join(", ")}`]),
+    `PublicKey = ${key}\n`,
+  ].join("\n");
+}
+
 const isOfFamily = (family: "-4" | "-6") => (text: string) => text.includes(":") === (family === "-6");
-
-function sameBlocks(left: readonly string[], right: readonly string[]): boolean {
-  const known = new Set(left.map(normalized));
-  return known.size === new Set(right.map(normalized)).size && right.every((block) => known.has(normalized(block)));
-}
-
-function differenceOf(known: readonly string[], wanted: readonly string[]) {
-  const isKnown = new Set(known.map(normalized));
-  const isWanted = new Set(wanted.map(normalized));
-  return {
-    removed: known.filter((text) => !isWanted.has(normalized(text))),
-    missing: wanted.filter((text) => !isKnown.has(normalized(text))),
-  };
-}
-
-/** Returns the same text for every spelling of a block. */
-function normalized(text: string): string {
-  const block = parseIpBlock(text) ?? parseIpBlock(text.split("/")[0] ?? "");
-  return block === undefined
-    ? text
-    : `${block.family}:${block.first}/${text.split("/")[1] ?? (block.family === 4 ? 32 : 128)}`;
-}
 
 function jsonList(output: string): unknown[] {
   const value: unknown = output.trim() === "" ? [] : JSON.parse(output);
