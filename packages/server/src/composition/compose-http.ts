@@ -123,7 +123,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
       accessToken: (token) => sessions.authenticateProgram(token),
       requireValid: async (tx, { session, actor }) => {
         if (session !== undefined) await requireOpenSession(tx, session);
-        else if (actor.type === "api-key") await requireValidKey(tx, actor, clock.now());
+        else if (actor.type === "api-key") await requireValidKey(tx, actor, clock);
       },
     },
     ready: () => requireReady(database),

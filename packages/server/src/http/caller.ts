@@ -44,7 +44,7 @@ export interface Authenticator {
    */
   accessToken(token: string): Promise<Caller>;
   /**
-   * Requires that the caller's session or API key is still valid, and keeps it until the transaction ends.
+   * Requires that the caller's session was not ended, or that the API key is still valid.
    *
    * @throws AppError session_ended, invalid_api_key
    */

@@ -29,7 +29,7 @@ import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
 import { questionOf } from "./question.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { AccessImpact } from "./tenancy/access-ledger.ts";
-import { readTenantState } from "./tenancy/generation.queries.ts";
+import { lockGeneration, readTenantState } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
 
@@ -75,7 +75,7 @@ export interface CallOptions<O extends Operation> {
   readonly limits: KeyLimits | undefined;
   /** The session in which a person acts; undefined for keys. */
   readonly session?: { readonly id: string; readonly userId: string } | undefined;
-  /** Refuses a caller whose session has ended, or whose key was deleted or has expired. */
+  /** Refuses a caller whose session was ended, or whose key was deleted or has expired. Locks nothing. */
   readonly requireValidCredential: (tx: TenantTx) => Promise<void>;
   /** Refuses a person who has not authenticated recently. */
   readonly requireRecentAuthentication: () => void;
@@ -96,6 +96,7 @@ export interface CallOptions<O extends Operation> {
 
 export class Call<O extends Operation> {
   readonly #options: CallOptions<O>;
+  #endsOwnKey = false;
   readonly granted: Granted<Extract<O["access"], Permission>>;
 
   constructor(options: CallOptions<O>, granted: Granted<Extract<O["access"], Permission>>) {
@@ -505,13 +506,14 @@ export class Call<O extends Operation> {
   }
 
   /**
-   * Whether the session or key must stay valid until the command commits. A request is authenticated before its body
+   * Whether the session or key must be valid when the command commits. A request is authenticated before its body
    * arrives, and can wait for locks. What shuts out a thief must also stop requests that could give the thief another
    * way in. Deletions give none, and can end the session or delete the key themselves.
    */
   get #needsValidCredential(): boolean {
-    const { operation } = this.#options;
-    return operation.dangerous === true && operation.method !== "DELETE";
+    const { operation, session, actor } = this.#options;
+    const hasCredential = session !== undefined || actor.type === "api-key";
+    return hasCredential && operation.dangerous === true && operation.method !== "DELETE";
   }
 
   /** @param isAlone whether no other command of the tenant runs; the work may then end the session */
@@ -519,15 +521,25 @@ export class Call<O extends Operation> {
     work: (tx: CommandTx) => Promise<Outcome>,
     isAlone: boolean,
   ): (tx: CommandTx) => Promise<Outcome> {
-    const { requireValidCredential, session } = this.#options;
-    // Commands that end sessions lock the user first. The same order here avoids deadlocks. Keys can rotate themselves.
-    const isCheckedFirst = isAlone || session === undefined;
+    const { requireValidCredential } = this.#options;
     return async (tx) => {
-      if (isCheckedFirst) await requireValidCredential(tx);
+      if (isAlone) {
+        await requireValidCredential(tx);
+        return work(tx);
+      }
       const outcome = await work(tx);
-      if (!isCheckedFirst) await requireValidCredential(tx);
+      if (this.#endsOwnKey) return outcome;
+      // Commands commit in the order of this lock: what has ended the credential is visible now, or comes later. A lock
+      // on the credential could keep its owner from ending it.
+      await lockGeneration(tx);
+      await requireValidCredential(tx);
       return outcome;
     };
+  }
+
+  /** For a command that ends the key of the caller. It checks the key itself while it holds the lock of its row. */
+  endOwnKey(): void {
+    this.#endsOwnKey = true;
   }
 
   /**

@@ -1,4 +1,6 @@
 /** A request that arrives while a change is about to commit. */
+import { lockGeneration } from "../platform/tenancy/generation.queries.ts";
+import { holdTenant } from "../platform/tenancy/tenant-lock.queries.ts";
 import type { TenantTx } from "../platform/tenancy/tenant-tx.ts";
 import { blocksOthers } from "./held-locks.queries.ts";
 import type { TestServer, TestTenant } from "./test-server.ts";
@@ -25,4 +27,13 @@ export async function requestDuring<Reply>(
     waited = !isAnswered;
   });
   return { reply: await reply, waited };
+}
+
+/** Holds the locks of a command around a change. */
+export function asCommand(change: (tx: TenantTx) => Promise<unknown>): (tx: TenantTx) => Promise<void> {
+  return async (tx) => {
+    await holdTenant(tx, tx.tenantId, false);
+    await change(tx);
+    await lockGeneration(tx);
+  };
 }

@@ -11,7 +11,7 @@ import type { Database } from "../../platform/db/database.ts";
 import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
 import { isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { holdApiKey } from "./api-keys.queries.ts";
+import { hasExpired, readApiKey } from "./api-keys.queries.ts";
 import { KeyCache } from "./key-cache.ts";
 import { KeyUsage } from "./key-usage.ts";
 
@@ -102,13 +102,14 @@ export class ApiKeyAuthenticator {
 }
 
 /**
- * Requires that a key is still valid, and keeps it until the transaction ends.
+ * Requires that a key is still valid. Locks nothing: see `requireOpenSession`.
  *
  * @throws AppError invalid_api_key
  */
-export async function requireValidKey(tx: TenantTx, { id }: Pick<Actor, "id">, now: Date): Promise<void> {
-  const isValid = id !== undefined && (await holdApiKey(tx, id, now));
-  if (!isValid) throw new AppError("invalid_api_key");
+export async function requireValidKey(tx: TenantTx, { id }: Pick<Actor, "id">, clock: Clock): Promise<void> {
+  const key = id === undefined ? undefined : await readApiKey(tx, id);
+  // The time is read after the query, which may have waited.
+  if (key === undefined || hasExpired(key, clock.now())) throw new AppError("invalid_api_key");
 }
 
 /**

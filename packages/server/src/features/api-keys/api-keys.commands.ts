@@ -92,6 +92,7 @@ export async function rotateApiKey(call: Call<typeof operations.rotateApiKey>): 
     refuseMoreThanHeld(settings, call);
     if (row.replaced_by !== null) throw new AppError("api_key_replaced");
     if (expiryProblem(row.expires_at ?? undefined, call.now) !== undefined) throw new AppError("api_key_expired");
+    if (row.id === call.actor.id) call.endOwnKey();
     const issued = await issueApiKey(tx, call.granted, call.now, { name: row.name, ...settings, creator: call.actor });
     const endsAt = new Date(call.now.getTime() + graceMs);
     const old = await queries.replaceApiKey(tx, call.granted, row.id, issued.row.id, endsAt, call.now);

@@ -38,11 +38,6 @@ const selectForChange = statement<ApiKeyRow, [tenantId: string, id: string]>(
   "api_keys.lock",
   `SELECT ${columns} FROM api_keys WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
-const holdOne = statement<{ readonly valid: boolean }, [tenantId: string, id: string, now: Date]>(
-  "api_keys.hold",
-  `SELECT true AS valid FROM api_keys
-   WHERE tenant_id = $1 AND id = $2 AND (expires_at IS NULL OR expires_at > $3) FOR KEY SHARE`,
-);
 const insert = statement<
   ApiKeyRow,
   [
@@ -134,22 +129,16 @@ export async function readApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | 
 /** The permissions of a key; none if the key was deleted or has expired. */
 export async function permissionsOfKey(tx: TenantTx, id: string, now: Date): Promise<ReadonlySet<Permission>> {
   const key = await readApiKey(tx, id);
-  const isValid = key !== undefined && (key.expires_at === null || Date.parse(key.expires_at) > now.getTime());
-  return new Set(isValid ? key.permissions : []);
+  return new Set(key !== undefined && !hasExpired(key, now) ? key.permissions : []);
+}
+
+export function hasExpired({ expires_at: expiresAt }: Pick<ApiKeyRow, "expires_at">, now: Date): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= now.getTime();
 }
 
 /** Reads the key. Nobody else can change it before the transaction ends. */
 export async function lockApiKey(tx: TenantTx, id: string): Promise<ApiKeyRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
-}
-
-/**
- * Keeps a key from being deleted before the transaction ends. Other requests with the key do not wait.
- *
- * @returns whether the key exists and has not expired
- */
-export async function holdApiKey(tx: TenantTx, id: string, now: Date): Promise<boolean> {
-  return (await tx.query(holdOne, tx.tenantId, id, now)).length > 0;
 }
 
 export async function insertApiKey(

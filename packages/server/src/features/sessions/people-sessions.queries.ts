@@ -127,9 +127,9 @@ const lockOne = statement<PersonSessionRow, [tenantId: string, id: string]>(
   "sessions.lock_person",
   `SELECT ${personSessionColumns} FROM sessions WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
-const holdOne = statement<{ readonly open: boolean }, [tenantId: string, id: string]>(
-  "sessions.hold_person",
-  "SELECT true AS open FROM sessions WHERE tenant_id = $1 AND id = $2 FOR KEY SHARE",
+const existsOne = statement<{ readonly exists: boolean }, [tenantId: string, id: string]>(
+  "sessions.exists_person",
+  "SELECT true AS exists FROM sessions WHERE tenant_id = $1 AND id = $2",
 );
 const removeMany = statement<PersonSessionRow, [tenantId: string, ids: readonly string[]]>(
   "sessions.delete_people",
@@ -219,13 +219,8 @@ export async function lockPersonSession(tx: TenantTx, id: string): Promise<Perso
   return (await tx.query(lockOne, tx.tenantId, id))[0];
 }
 
-/**
- * Keeps a session from ending before the transaction does. Other requests of the session do not wait.
- *
- * @returns whether the session exists
- */
-export async function holdPersonSession(tx: TenantTx, id: string): Promise<boolean> {
-  return (await tx.query(holdOne, tx.tenantId, id)).length > 0;
+export async function personSessionExists(tx: TenantTx, id: string): Promise<boolean> {
+  return (await tx.query(existsOne, tx.tenantId, id)).length > 0;
 }
 
 /** @returns the sessions that existed */

@@ -95,13 +95,13 @@ export async function endUserSessions(
 }
 
 /**
- * Requires that a session has not ended since it was read: what a stolen session adds must not outlast the session.
- * What ends sessions locks the user first, so a command that locks the user calls this afterwards.
+ * Requires that a session was not ended since it was read: what a stolen session adds must not outlast the session.
+ * Locks nothing. A command calls this once it holds the user or the generation, as everything that ends sessions does.
  *
  * @throws AppError session_ended
  */
 export async function requireOpenSession(tx: TenantTx, { id }: { readonly id: string }): Promise<void> {
-  if (!(await queries.holdPersonSession(tx, id))) throw new AppError("session_ended");
+  if (!(await queries.personSessionExists(tx, id))) throw new AppError("session_ended");
 }
 
 /** The permissions that roles give together. */

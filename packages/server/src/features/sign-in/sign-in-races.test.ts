@@ -3,7 +3,7 @@ import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { BrowserPage, enrolmentLinkFor } from "../../testing/browser-page.ts";
 import { uniqueEmail } from "../../testing/operations/test-records.ts";
-import { requestDuring } from "../../testing/request-during.ts";
+import { asCommand, requestDuring } from "../../testing/request-during.ts";
 import { activeUser } from "../../testing/signed-in-person.ts";
 import { sharedTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { VirtualPasskey } from "../../testing/virtual-passkey.ts";
@@ -35,14 +35,15 @@ async function during(change: (tx: TenantTx) => Promise<unknown>, request: () =>
   return (await requestDuring(server, tenant, change, request)).reply;
 }
 
-async function reset(tx: TenantTx): Promise<void> {
+const reset = asCommand(async (tx) => {
+  await lockUserOfSession(tx, user.id);
   const rows = await lockPasskeysOfUser(tx, user.id);
   await deletePasskeys(
     tx,
     rows.map(({ id }) => id),
   );
   await deleteSessionsOfUser(tx, user.id);
-}
+});
 
 const deactivate = (tx: TenantTx) =>
   updateUserStatus(
