@@ -467,7 +467,8 @@ export const recordErrors = {
     title: "The user could not sign in any more",
     explanation:
       "The passkey, enrolment link or identity provider is the last way in for the user, or `singleSignOnOnly` would leave the owner without one.",
-    remedy: "Register another passkey, enable an identity provider, or create a recovery code first.",
+    remedy:
+      "Enable an identity provider, create a recovery code, or register another passkey first. A reset removes all passkeys.",
   },
   single_sign_on_only: {
     status: 409,

@@ -537,7 +537,7 @@ export class Call<O extends Operation> {
     };
   }
 
-  /** For a command that ends the key of the caller. It checks the key itself while it holds the lock of its row. */
+  /** Leaves out the check of the caller's key. The command ends the key, and checks it under the lock of its row. */
   endOwnKey(): void {
     this.#endsOwnKey = true;
   }

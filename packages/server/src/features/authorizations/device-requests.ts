@@ -133,7 +133,6 @@ export class DeviceRequests {
       if (renews !== undefined) {
         await this.#transactions.command(caller, context, "signInOnDevice", async (tx) => {
           const { deviceId } = renews;
-          // Everything that ends sessions locks the person's session first. The same order here avoids deadlocks.
           const begun = await deviceSessionFrom(tx, session.id);
           await requireOwnDevice(tx, deviceId, session.userId);
           await renewDeviceSession(tx, deviceId, begun, now);

@@ -13,7 +13,7 @@ import {
   type NewDeviceSession,
   readDevices,
 } from "../devices/devices.api.ts";
-import { lockPersonSession } from "../sessions/sessions.api.ts";
+import { lockPersonSession, lockUserWithSession } from "../sessions/sessions.api.ts";
 
 export const invalidGrant = "The code or token is unknown, expired, or was issued for something else.";
 /** The token in the answer to a device that keeps its token. OAuth requires one. */
@@ -40,8 +40,14 @@ export async function withEnrolledDevice(database: Database, asked: DeviceReques
   return { ...asked, machine: name, device: { os, osVersion, appVersion, hardwareId, publicKey, renews } };
 }
 
-/** The session of a device that a person's session begins. @throws AppError session_ended */
+/**
+ * The session of a device that a person's session begins. Locks the user and the session, like everything that ends
+ * sessions: commands call this before they lock a device.
+ *
+ * @throws AppError session_ended
+ */
 export async function deviceSessionFrom(tx: TenantTx, sessionId: string): Promise<NewDeviceSession> {
+  await lockUserWithSession(tx, sessionId);
   const approver = await lockPersonSession(tx, sessionId);
   if (approver === undefined) throw new AppError("session_ended");
   const { auth_time: authTime, amr, method, provider_id: providerId, provider_session: providerSession } = approver;

@@ -30,7 +30,6 @@ export async function addMyDevice(call: Call<typeof operations.addMyDevice>): Pr
   if (!isKeyProved(secrets.signInChallenges, { tenantId, userId }, body, now)) throw new AppError("key_not_proved");
   const { name, publicKey } = body;
   return call.command(async (tx) => {
-    // The person's session is locked first, as by everything that ends sessions.
     const session = await deviceSessionFrom(tx, sessionId);
     const approvalPending = (await readTenantSettings(tx))?.deviceApproval === "administrator";
     const device = {

@@ -35,7 +35,12 @@ export {
   rotateProgramTokens,
 } from "./program-sessions.ts";
 export { sessionView } from "./sessions.view.ts";
-export { lockUserOfSession, readSignedInUser, type SignedInUser } from "./signed-in-user.queries.ts";
+export {
+  lockUserOfSession,
+  lockUserWithSession,
+  readSignedInUser,
+  type SignedInUser,
+} from "./signed-in-user.queries.ts";
 
 /** The number of sessions per key at most. A new session replaces the oldest. */
 const sessionsOfKey = 100;
