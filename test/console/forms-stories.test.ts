@@ -125,7 +125,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const visit = await given.visit({ key: body.key });
     const { page } = visit;
     await visit.open("/api-keys?new=1");
-    await button(visit, "Administrator").click();
+    await button(visit, /^Administrator/).click();
     await expect.poll(() => page.getByRole("checkbox", { name: "Read Users" }).isChecked()).toBe(true);
     await expect.poll(() => page.getByRole("checkbox", { name: "Write Users" }).isDisabled()).toBe(true);
     await expect.poll(() => page.getByRole("checkbox", { checked: true }).count()).toBe(3);

@@ -332,12 +332,12 @@ describe("the review of a change", () => {
       after: "never" as const,
       subjectCount: 6,
       subjects,
-      resourceCount: 1,
+      resourceCount: 3,
       resources: [{ id: newId(), name: "Wiki" }],
-      internet: false,
+      internet: true,
     };
     const summary = sample("AccessPreview", {
-      lost: { users: 6, devices: 0, sites: 0, resources: 1, internet: false, pairs: 6 },
+      lost: { users: 6, devices: 0, sites: 0, resources: 3, internet: true, pairs: 24 },
       groupCount: 1,
       groups: [group],
     });
@@ -354,7 +354,8 @@ describe("the review of a change", () => {
     const user = openConsole("/groups?new=1");
     await fill(user, t("common.name"), "Engineering");
     await click(user, t("common.review"));
-    await click(user, t("records.effect.showAll", { count: 6 }));
+    await screen.findByText(/^2 more resources and the internet$/);
+    await click(user, t("records.effect.showAll", { count: 24 }));
     const rows = within(await screen.findByRole("table", { name: t("records.effect.rows") }));
     rows.getByText(/user-5@example.com/);
     expect(screen.getByRole("button", { name: t("common.create") }).style.getPropertyValue("--button-bg")).toContain(
