@@ -93,7 +93,9 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.open(`/users/${body.data[0].id}`);
     await chooseAction(visit, "Delete");
     await effectOf(visit).getByText("Lost: always → never").first().waitFor();
-    await effectOf(visit).getByText("and 2 more resources").waitFor();
+    await effectOf(visit)
+      .getByText(/2 more resources and the internet$/)
+      .waitFor();
     await button(visit, /^Show each of the \d+ changes$/).waitFor();
     const cut = await page.evaluate<string[]>(`(() => {
       const dialog = document.querySelector("[role=dialog]");

@@ -313,7 +313,9 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     });
     await show("/api-keys?new=1", async (visit) => {
       await visit.page.getByRole("textbox", { name: /^Name/ }).fill("Backups");
-      await button(visit, "Read-only").first().click();
+      await button(visit, /^Read-only/)
+        .first()
+        .click();
       await inDialog(visit, "Create").click();
       await inDialog(visit, /saved/i).waitFor();
       await shoot(visit, "api-keys-secret", true);

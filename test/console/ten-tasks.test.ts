@@ -325,7 +325,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await toPage(visit, "API keys").click();
     await button(visit, "Create API key").click();
     await page.getByRole("textbox", { name: "Name" }).fill("Terraform");
-    await inDialog(visit, "Infrastructure as code").click();
+    await inDialog(visit, /^Infrastructure as code/).click();
     await inDialog(visit, "Create").click();
     await inDialog(visit, "Copy key").click();
     await inDialog(visit, "Done, I saved it").click();

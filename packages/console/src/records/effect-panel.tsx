@@ -178,12 +178,15 @@ function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned
     : t(`records.effect.planned.${change}`, { ...values, count: users + devices + sites });
 }
 
-/** The first names, then the number of the others. */
+/** The first names, the number of the others, and the internet. */
 function formatResources({ resources, resourceCount, internet }: EffectGroup): string {
   const named = resources.slice(0, namedOf(resourceCount)).map(({ name }) => name);
   const more = resourceCount - named.length;
-  const all = [...named, ...(internet ? [t("common.theInternet")] : [])].join(", ");
-  return more > 0 ? `${all} ${t("records.effect.moreResources", { count: more })}` : all;
+  return formatList([
+    ...named,
+    ...(more > 0 ? [t("records.effect.moreResources", { count: more })] : []),
+    ...(internet ? [t("common.theInternet")] : []),
+  ]);
 }
 
 /** The resources of a change that was made. A planned one is in a dialog, which a link would leave. */

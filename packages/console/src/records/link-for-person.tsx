@@ -1,7 +1,7 @@
 /** Creates the enrolment link with which a person signs in to add a device. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Button, Group, Paper } from "@mantine/core";
-import { useState } from "react";
+import { type FormEvent, useState } from "react";
 import { api } from "../app/api.ts";
 import { useSession } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
@@ -35,12 +35,25 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
       </Paper>
     );
   }
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    // A name that is typed and not chosen fills the field, but selects nobody.
+    if (person !== "") create.mutate();
+  };
   return (
-    <Group align="flex-end" gap="sm" className="row-fields">
-      <RecordSelect path="/tenants/users" label={t("enrolmentLinks.person")} value={person} onChange={setPerson} />
-      <Button disabled={person === ""} loading={create.isPending} onClick={() => create.mutate()}>
-        {t("enrolmentLinks.createFor")}
-      </Button>
-    </Group>
+    <form onSubmit={submit}>
+      <Group align="flex-end" gap="sm" className="row-fields">
+        <RecordSelect
+          path="/tenants/users"
+          label={t("enrolmentLinks.person")}
+          value={person}
+          onChange={setPerson}
+          required
+        />
+        <Button type="submit" loading={create.isPending}>
+          {t("enrolmentLinks.createFor")}
+        </Button>
+      </Group>
+    </form>
   );
 }

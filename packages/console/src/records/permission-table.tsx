@@ -97,7 +97,7 @@ export function PermissionTable(props: PermissionTableProps) {
                   aria-pressed={isChosen}
                   onClick={() => onChange(chosen)}
                 >
-                  {preset.label}
+                  {t("common.titleCount", { title: preset.label, count: chosen.length })}
                 </Button>
               );
             })}

@@ -31,7 +31,7 @@ export const apiKeys = {
   noun: "API keys",
   presets: {
     infrastructure: "Infrastructure as code",
-    label: "Start from:",
+    label: "Start from (number of permissions):",
     none: "Clear",
     readOnly: "Read-only",
   },

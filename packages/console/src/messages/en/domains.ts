@@ -14,13 +14,15 @@ export const domains = {
   fields: {
     action: "Action",
     domain: "Domain",
-    domainHelp: "Subdomains are separate domains.",
+    domainHelp:
+      "Subdomains are separate domains. After adding the domain, prove that it is yours with a TXT record in DNS.",
     record: "TXT record to create in DNS",
     recordName: "Name",
     recordValue: "Value",
     state: "Status",
   },
   noun: "domains",
+  note: "Once a domain is verified, people can sign in by entering their email address. Identity providers can then admit people with addresses in the domain.",
   searchLabel: "Domain",
   state: {
     unverified: "Not verified",

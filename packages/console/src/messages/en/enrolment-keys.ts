@@ -17,7 +17,7 @@ export const enrolmentKeys = {
   fields: {
     expires: "Expires",
     expiresHelp: "At most 366 days from now. Leave empty for 30 days from now.",
-    expiresHelpLater: "At most 366 days from now. Leave empty to keep the current expiry.",
+    expiresHelpLater: "At most 366 days from now.",
     lastUsed: "Last used",
     maxUses: "Maximum devices",
     maxUsesHelp: "The number of devices that the key can enrol.",

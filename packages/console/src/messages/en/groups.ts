@@ -4,7 +4,7 @@ export const groups = {
       "Members of the groups will stay users. Policies will no longer refer to the groups. A group that is a user’s only group cannot be deleted here. Delete it on its own page, which offers to move the users. The default groups are skipped.",
   },
   create: "Create group",
-  defaultForSso: "Default group for SSO users",
+  defaultForSso: "Default group for single sign-on",
   delete: {
     effect_one:
       "{{count}} user will leave the group, and policies will no longer refer to the group. Users who have access only through the group will lose it. If you revert the deletion, the group gets a new ID.",
@@ -27,6 +27,8 @@ export const groups = {
     idpMapping: "Identity provider groups",
     idpMappingHelp: "Users who sign in with one of these groups become members.",
     maxDevices: "Device limit per member",
+    maxDevicesHelp:
+      "The number of devices that each member can have. The largest limit of the user’s groups applies, unless the user has a separate limit.",
     roles: "Roles for members",
   },
   members: {

@@ -11,7 +11,7 @@ export const overview = {
   devices: {
     all: "All devices",
     none: "No devices yet",
-    last: "Last connected:",
+    last: "Last connections:",
     online: "{{online}} of {{total, number}} online",
     orMore: "{{count, number}} or more",
     title: "Devices",
@@ -74,7 +74,9 @@ export const overview = {
     complete: "Setup is complete. Each step is also available in the navigation.",
     completed: "{{step}} is done. {{counts}}",
     device: {
-      text: "Create an invitation link. The person opens it, signs in and adds a device.",
+      existing: "Existing user: create an invitation link.",
+      new: "New people: invite them, then send each person an invitation link.",
+      text: "A person opens an invitation link, signs in and adds a device.",
       title: "Add people and a device",
       waiting: "Waiting for the first device…",
     },
@@ -82,7 +84,7 @@ export const overview = {
     gateway: {
       created: "Gateway created",
       name: "Name of the gateway",
-      text: "A gateway is the entry point of your network. Create one, then run the command on its machine.",
+      text: "A gateway is the entry point of your network. Create one, then run its command on a machine there.",
       title: "Deploy a gateway",
     },
     policy: {
@@ -112,7 +114,7 @@ export const overview = {
       PENDING: "{{count, number}} pending",
     },
     delay: "Lag",
-    empty: "A gateway is the entry point of your network. Create one, and run its command on a machine there.",
+    empty: "A gateway is the entry point of your network. Create one, then run its command on a machine there.",
     generation: "Generation",
     generations: "{{applied}} of {{target}}",
     inMaintenance: "In maintenance",

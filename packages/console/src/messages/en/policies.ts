@@ -25,8 +25,8 @@ export const policies = {
   edit: "Edit policy “{{name}}”",
   empty: {
     INTERNET: "The default policy applies to destinations that no other policy covers.",
-    PRIVATE: "Private resources are unreachable until a policy allows access. Create the first policy.",
-    SAAS: "SaaS resources are unreachable until a policy allows access. Create the first policy.",
+    PRIVATE: "Nobody can reach private resources until a policy allows access. Create the first policy.",
+    SAAS: "Nobody can reach SaaS resources until a policy allows access. Create the first policy.",
     SITETOSITE: "Sites cannot reach each other until a policy allows it. Create the first policy.",
     title: "No policies yet",
   },

@@ -29,7 +29,7 @@ export const records = {
     address: "Address",
     answersWithin: "DNS answers within",
     answersWithinHelp:
-      "For host names of private resources: accept only DNS answers that lie within these networks. If empty, the networks in the gateway’s settings apply, if any.",
+      "For host names of private resources: accept only DNS answers that lie within these networks. If empty, the networks in the site settings of the gateway apply, if any are set.",
     help: "An IP address, a network such as 192.0.2.0/24, a host name, or a wildcard name such as *.example.com.",
     protocols: "Protocols",
     protocolsHelp:
@@ -95,8 +95,8 @@ export const records = {
     },
     moreGroups_one: "{{count, number}} more row is not shown. The totals above include it.",
     moreGroups_other: "{{count, number}} more rows are not shown. The totals above include them.",
-    moreResources_one: "and {{count, number}} more resource",
-    moreResources_other: "and {{count, number}} more resources",
+    moreResources_one: "{{count, number}} more resource",
+    moreResources_other: "{{count, number}} more resources",
     moreSubjects_one: "and {{count, number}} more user or device",
     moreSubjects_other: "and {{count, number}} more users and devices",
     moreUsers_one: "and {{count, number}} more user",
@@ -122,7 +122,7 @@ export const records = {
     showAll_one: "Show the change",
     showAll_other: "Show each of the {{count, number}} changes",
     site: "site {{name}}",
-    sometimes: "“Sometimes” means that access depends on times or conditions.",
+    sometimes: "“Sometimes” means that access depends on the source address, the country or the time.",
     sites_one: "{{count, number}} site",
     sites_other: "{{count, number}} sites",
     test_one: "<test>{{name}}</test> in {{count, number}} case",
@@ -191,7 +191,7 @@ export const records = {
         "Export, plan and apply the configuration file. The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. Each record also needs the permission of its type.",
       "access-tests": "Expectations about access that each change is checked against.",
       "admission-rules": "Conditions that policies require.",
-      "api-keys": "API keys for programs. A key can only grant permissions that it holds.",
+      "api-keys": "API keys for people and programs. A key can only grant permissions that it holds.",
       "decisions:read": "See who can reach what, and preview changes.",
       devices: "Devices, their sessions and tokens, and enrolment keys.",
       "events:read": "Events and the sign-in log, with export. Reverts also need the permissions of the change.",
@@ -265,7 +265,8 @@ export const records = {
     notPermitted: "You do not have permission to check access, so the effect of this change is not shown.",
     override: "Override and save",
     overrideReason: "Reason for the override",
-    overrideReasonHelp: "The change is saved even though these tests fail. The reason is stored in the audit record.",
+    overrideReasonHelp:
+      "The change is saved even though these tests fail. The event of the change contains the reason.",
     ownAccount: "This is your own account",
     ownAccountText:
       "{{email}} is signed out and cannot sign in again. Only another administrator or an API key can undo this.",
@@ -293,7 +294,7 @@ export const records = {
     copyToken: "Copy token",
     label: "Secret",
     saved: "Done, I saved it",
-    warning: "You won’t be able to see it again. Store it in a secret manager.",
+    warning: "You will not be able to see it again. Store it in a secret manager.",
   },
   sharedAddress: {
     enclosing:

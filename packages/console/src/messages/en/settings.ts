@@ -1,22 +1,24 @@
 /** Settings of the tenant as a whole, and the key that signs configurations. */
 export const settings = {
   agents: "Gateways and devices",
+  agentsNote:
+    "Gateways and devices that cannot reach the control plane drop all traffic once their configuration expires.",
   editAgents: "Edit settings of gateways and devices",
   editAgentsTitle: "Settings of gateways and devices",
   editSignIn: "Edit sign-in settings",
   editSignInTitle: "Sign-in settings",
   fields: {
-    configurationLifetime: "Lifetime of agent configurations",
+    configurationLifetime: "Agent configuration lifetime",
     configurationLifetimeHelp:
       "How long gateways and devices enforce a configuration without the control plane: 10 minutes to 7 days. After that, they drop all traffic. A change sends new configurations to all of them.",
     deviceApproval: "New devices need approval",
     deviceApprovalHelp: "Devices that people enrol by signing in wait for an administrator.",
-    deviceSessionLifetime: "Lifetime of device sessions",
+    deviceSessionLifetime: "Device session lifetime",
     deviceSessionLifetimeHelp:
       "How long a device is trusted after its user signs in on it: 15 minutes to a year. Leave empty for no limit. A group can have a shorter lifetime. When you first set a lifetime, existing devices are trusted for that time from then on. If you shorten it, older device sessions end at once. Upgrade gateways first.",
-    sessionIdleTime: "Idle time of console sessions",
+    sessionIdleTime: "Console session idle time",
     sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
-    sessionLifetime: "Lifetime of console sessions",
+    sessionLifetime: "Console session lifetime",
     sessionLifetimeHelp: "How long people stay signed in at most: 5 minutes to 30 days.",
     singleSignOnOnly: "Single sign-on only",
     singleSignOnOnlyHelp:
@@ -28,7 +30,7 @@ export const settings = {
   signIn: "Sign-in",
   signingKey: {
     reason: "Reason",
-    reasonHelp: "Optional. The audit record contains it.",
+    reasonHelp: "Optional. The event of the rotation contains it.",
     rotate: "Rotate signing key",
     rotated: "Key rotated. The new public key:",
     text: "Gateways and devices accept only configurations that this key signs. After a rotation, connected agents reconnect and follow by themselves; others follow when they connect again.",

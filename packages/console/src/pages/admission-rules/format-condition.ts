@@ -103,13 +103,11 @@ export function formatOne(condition: Condition): string {
       const { comparison, value } = condition;
       const name = formatFactLabel(condition.name);
       if (comparison === "==" && value === true) return name;
-      const values = { name, value: typeof value === "boolean" ? formatFactValue(value).toLowerCase() : String(value) };
-      return comparison === "=="
-        ? t("admissionRules.conditions.factIs", values)
-        : t("admissionRules.conditions.fact", {
-            ...values,
-            comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
-          });
+      return t("admissionRules.conditions.fact", {
+        name,
+        comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
+        value: typeof value === "string" ? `“${value}”` : formatFactValue(value).toLowerCase(),
+      });
     }
   }
 }

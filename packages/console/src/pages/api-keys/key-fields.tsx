@@ -1,4 +1,10 @@
-import { type Permission, permissions, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
+import {
+  type Permission,
+  permissions,
+  type RoleType,
+  rolePermissions,
+  rolesByPrivilege,
+} from "@gatehouse/contract/permissions";
 import { Button, Group } from "@mantine/core";
 import { useSession } from "../../app/session.ts";
 import { formatShortTime } from "../../messages/format.ts";
@@ -56,6 +62,9 @@ const managedByCode: readonly Permission[] = [
   "configuration:write",
 ];
 
+/** Roles that are no start: a key has no owner, few programs count users, and auditors read what “Read-only” reads. */
+const otherRoles: readonly RoleType[] = ["OWNER", "BILLING", "AUDITOR"];
+
 /** The permissions of common purposes and of the roles, as a start for a selection. */
 const presets = [
   { label: t("apiKeys.presets.infrastructure"), permissions: managedByCode },
@@ -64,7 +73,7 @@ const presets = [
     permissions: permissions.filter((permission) => permission.endsWith(":read")),
   },
   ...rolesByPrivilege
-    .filter((type) => rolePermissions[type].length > 0 && type !== "OWNER" && type !== "BILLING")
+    .filter((type) => rolePermissions[type].length > 0 && !otherRoles.includes(type))
     .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
 ];
 

@@ -100,7 +100,7 @@ function Apply() {
           minRows={8}
           maxRows={24}
           spellCheck={false}
-          placeholder={'{ "version": 1, "groups": [{ "name": "Engineering" }] }'}
+          placeholder={t("common.example", { value: '{ "version": 1, "groups": [{ "name": "Engineering" }] }' })}
           styles={{ input: { fontFamily: "var(--mantine-font-family-monospace)" } }}
         />
         <Group gap="xs">

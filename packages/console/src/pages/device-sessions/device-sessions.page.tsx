@@ -120,6 +120,12 @@ function formatMethods(methods: readonly string[]): ReactNode {
   return methods.length === 0 ? absent : methods.join(", ");
 }
 
+const note = (
+  <>
+    {notSignedInText} {t("deviceSessions.notListedNote")}
+  </>
+);
+
 export function DeviceSessionsPage() {
-  return <RecordList title={t("deviceSessions.title")} note={notSignedInText} definition={definition} />;
+  return <RecordList title={t("deviceSessions.title")} note={note} definition={definition} />;
 }

@@ -10,6 +10,7 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Field } from "../../records/form-fields.tsx";
+import { GuideLink } from "../../records/guide-link.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -37,6 +38,11 @@ export function DomainsPage() {
   return (
     <RecordList
       title={t("domains.title")}
+      note={
+        <>
+          {t("domains.note")} <GuideLink to="identity-providers#domains" />
+        </>
+      }
       definition={definition}
       actions={
         <NewButton

@@ -18,7 +18,7 @@ const expiryField = {
 /** The fields that can be changed later. */
 export const editFields: readonly Field[] = [
   nameField,
-  { ...expiryField, description: t("enrolmentKeys.fields.expiresHelpLater") },
+  { ...expiryField, description: t("enrolmentKeys.fields.expiresHelpLater"), required: true },
 ];
 
 export const newKeyFields: readonly Field[] = [
@@ -77,5 +77,5 @@ export function keyValues({ name, expiresAt }: EnrolmentKey): Values {
 export function editBody(values: Values, before: EnrolmentKey) {
   const { name, expiresAt } = values as { readonly name: string; readonly expiresAt: string }; // as the fields define them
   // The expiry of a key that has expired is sent only if a person changes it.
-  return { name, ...(expiresAt === "" || expiresAt === before.expiresAt ? {} : { expiresAt }) };
+  return { name, ...(expiresAt === before.expiresAt ? {} : { expiresAt }) };
 }

@@ -135,6 +135,11 @@ export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPa
           ]}
         />
       )}
+      {canWrite && isDeployed && (
+        <Text size="sm" c="dimmed" mt="xs">
+          {t("gateways.settings.checkHelp")}
+        </Text>
+      )}
       {editing && data !== undefined && (
         <RecordForm
           title={t("gateways.settings.editTitle", { name })}

@@ -10,7 +10,15 @@ const day = 86_400;
 export const groupFields: readonly Field[] = [
   { kind: "text", name: "name", label: t("common.name"), required: true },
   { kind: "long-text", name: "description", label: t("common.description") },
-  { kind: "number", name: "maxDevices", label: t("groups.fields.maxDevices"), min: 0, max: 1000 },
+  {
+    kind: "number",
+    name: "maxDevices",
+    label: t("groups.fields.maxDevices"),
+    description: t("groups.fields.maxDevicesHelp"),
+    min: 0,
+    max: 1000,
+    required: true,
+  },
   {
     kind: "duration",
     name: "deviceSessionLifetime",
@@ -44,13 +52,12 @@ export function groupValues(group: Group): Values {
 interface GroupBody {
   name: string;
   description: string;
-  maxDevices?: number;
+  maxDevices: number;
   deviceSessionLifetime: number | null;
   roles: string[];
   idpMapping: string[];
 }
 
 export function bodyOf(values: Values): GroupBody {
-  const { maxDevices, ...rest } = values as Omit<GroupBody, "maxDevices"> & { readonly maxDevices: number | null }; // as the fields define them
-  return { ...rest, ...(maxDevices === null ? {} : { maxDevices }) };
+  return values as unknown as GroupBody; // as the fields define them
 }

@@ -33,6 +33,8 @@ interface Part {
   readonly editLabel: string;
   readonly editTitle: string;
   readonly fields: readonly Field[];
+  /** A remark on the settings. */
+  readonly note?: string;
   /** Whether the settings affect access, so that the effect of a change is shown first. */
   readonly changesAccess: boolean;
 }
@@ -64,6 +66,7 @@ const parts: readonly Part[] = [
     title: t("settings.agents"),
     editLabel: t("settings.editAgents"),
     editTitle: t("settings.editAgentsTitle"),
+    note: t("settings.agentsNote"),
     changesAccess: true,
     fields: [
       lifetime("configurationLifetime"),
@@ -161,6 +164,11 @@ function SettingsPanel({ part, values, etag }: SettingsPanelProps) {
               : formatValue(field, values[field.name]),
         }))}
       />
+      {part.note !== undefined && (
+        <Text size="sm" c="dimmed" mt="xs">
+          {part.note}
+        </Text>
+      )}
       {editing && (
         <RecordForm
           title={part.editTitle}

@@ -25,9 +25,9 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
       api.get("/tenants/device-sessions", { query: { "filter[user.id]": user.id, limit: shown }, signal }),
   });
   if (!canRead) return null;
-  const title = t("deviceSessions.title");
   return (
-    <Panel title={data === undefined ? title : t("common.titleCount", { title, count: data.total })}>
+    // Without a number: devices on which nobody has signed in are in the list too.
+    <Panel title={t("deviceSessions.title")}>
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : data === undefined ? null : data.data.length === 0 ? (

@@ -10,8 +10,11 @@ const systemRoles: Readonly<Record<RoleType, { readonly name: string; readonly d
   ADMIN: { name: "Administrator", description: "Administers everything." },
   DEFAULT: { name: "Default", description: "Uses the network and administers nothing." },
   BASIC: { name: "Basic", description: "Reads the network's configuration." },
-  BILLING: { name: "Billing", description: "Counts users and devices." },
-  AUDITOR: { name: "Auditor", description: "Reads everything, the audit record included." },
+  BILLING: { name: "Billing", description: "Reads users, groups and devices." },
+  AUDITOR: {
+    name: "Auditor",
+    description: "Reads everything, including events and the sign-in log, except gateway tokens.",
+  },
   SUPPORT: { name: "Support", description: "Helps people with their accounts and devices." },
 };
 

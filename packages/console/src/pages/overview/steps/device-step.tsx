@@ -16,6 +16,9 @@ export function DeviceStep() {
   return (
     <Stack gap="md">
       <div>
+        <Text size="sm" mb="xs">
+          {t("overview.firstSteps.device.new")}
+        </Text>
         <Button
           variant="default"
           aria-expanded={isInviting}
@@ -32,7 +35,12 @@ export function DeviceStep() {
           )}
         </div>
       </div>
-      <LinkForPerson />
+      <div>
+        <Text size="sm" mb="xs">
+          {t("overview.firstSteps.device.existing")}
+        </Text>
+        <LinkForPerson />
+      </div>
       <Group gap={8}>
         <Loader size={16} aria-hidden />
         <Text size="sm">{t("overview.firstSteps.device.waiting")}</Text>

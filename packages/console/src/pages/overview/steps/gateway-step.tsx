@@ -51,7 +51,7 @@ function NewGateway() {
       <Group align="flex-end" gap="sm">
         <TextInput
           label={t("overview.firstSteps.gateway.name")}
-          placeholder={t("common.example", { value: "gateway-1" })}
+          placeholder={t("common.example", { value: "Frankfurt 1" })}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
           maxLength={120}
@@ -59,7 +59,7 @@ function NewGateway() {
           autoFocus
           flex={{ base: "0 0 100%", xs: "none" }}
         />
-        <Button type="submit" w={{ base: "100%", xs: "auto" }} loading={create.isPending} disabled={name.trim() === ""}>
+        <Button type="submit" w={{ base: "100%", xs: "auto" }} loading={create.isPending}>
           {t("gateways.create")}
         </Button>
       </Group>
