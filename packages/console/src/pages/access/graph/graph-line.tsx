@@ -6,12 +6,15 @@ import type { Line } from "./graph-routes.ts";
 /** React Flow draws every edge on its own. The layout knows the lines of all edges. */
 function GraphLine({ data, style, markerEnd }: EdgeProps) {
   return (
-    <BaseEdge
-      path={String(data?.path)}
-      interactionWidth={0}
-      {...(style === undefined ? {} : { style })}
-      {...(markerEnd === undefined ? {} : { markerEnd })}
-    />
+    <>
+      {data?.halo !== undefined && <path className="graph-halo" d={String(data.halo)} />}
+      <BaseEdge
+        path={String(data?.path)}
+        interactionWidth={0}
+        {...(style === undefined ? {} : { style })}
+        {...(markerEnd === undefined ? {} : { markerEnd })}
+      />
+    </>
   );
 }
 
@@ -24,16 +27,17 @@ export function cachedEdges(lines: ReadonlyMap<Edge, Line>) {
     const variants = cached.get(edge) ?? new Map<string, FlowEdge>();
     cached.set(edge, variants);
     const { from, to, denies, count } = edge;
+    const { path = "", dashOffset = 0, halo } = lines.get(edge) ?? {};
     const known = variants.get(appearance) ?? {
       id: `${from} ${to} ${denies}`,
       type: "line",
       source: from,
       target: to,
-      data: { path: lines.get(edge)?.path ?? "" },
+      data: { path, ...(halo === undefined ? {} : { halo }) },
       className: `${denies ? "denies" : "allows"} ${appearance}`,
       style: {
         strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2),
-        strokeDashoffset: lines.get(edge)?.dashOffset ?? 0,
+        strokeDashoffset: dashOffset,
       },
       ...(denies ? { markerEnd: "access-denied" } : {}),
       ariaRole: "presentation",

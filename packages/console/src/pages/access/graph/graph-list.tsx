@@ -6,7 +6,7 @@ import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts"
 import { t } from "../../../messages/i18n.ts";
 import { RecordLink } from "../../../records/record-link.tsx";
 import { PolicyAction } from "../../../records/status.tsx";
-import { distinct } from "./graph-groups.ts";
+import { byName, distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
 
 interface GraphListProps {
@@ -98,10 +98,10 @@ function Cards({ paths }: Rows) {
     <Stack component="ul" gap="sm" p={0} m={0} style={{ listStyle: "none" }} aria-label={t("graph.list.label")}>
       {paths.map((path) => (
         <Paper key={path.policy.key} component="li" withBorder p="sm">
-          <Group justify="space-between" gap="xs" mb={6}>
+          <Stack gap={4} align="flex-start" mb={6}>
             <PolicyName path={path} />
             <PolicyAction allows={!path.denies} conditions={path.conditions} />
-          </Group>
+          </Stack>
           <dl className="fields">
             <Fact
               label={t("graph.list.subjects")}
@@ -138,7 +138,7 @@ function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
 
 function Through({ path: { denies, resources, gatewaysOf } }: { readonly path: Path }) {
   if (denies) return <Text c="dimmed">–</Text>;
-  return <Leaves leaves={distinct(resources.flatMap(gatewaysOf))} none={t("graph.list.noGateway")} />;
+  return <Leaves leaves={distinct(resources.flatMap(gatewaysOf)).sort(byName)} none={t("graph.list.noGateway")} />;
 }
 
 const pageOf = {

@@ -58,6 +58,14 @@ const formatEdges = ({ edges }: AccessGraph) =>
   edges.map(({ from, to, denies }) => `${from} ${denies ? "x" : ">"} ${to}`);
 
 describe("a small graph", () => {
+  test("names gateways by name, whatever their order in the answer", () => {
+    const { all } = readGateways([
+      { id: "f", name: "Frankfurt", status: "ONLINE" },
+      { id: "c", name: "Cloud", status: "ONLINE" },
+    ]);
+    expect(all.map(({ name }) => name)).toEqual(["Cloud", "Frankfurt"]);
+  });
+
   test("has all records of active policies, in policy order, and marks where denied paths end", () => {
     const graph = graphOf();
     expect(names(graph, "source")).toEqual(["sales", "people", "All users"]);

@@ -1,5 +1,6 @@
 /** The policies as paths: subjects → policy → resources → gateways. Decisions also depend on order and rules. */
 import type { ItemAt } from "@gatehouse/client/calls";
+import { compareText } from "../../../messages/format.ts";
 import { t } from "../../../messages/i18n.ts";
 import { formatConditions } from "../../../records/policy-conditions.ts";
 import { formatStatus, type Tone, toneOfStatus } from "../../../records/status.tsx";
@@ -39,7 +40,7 @@ export interface KnownGateway {
   readonly resources?: readonly { readonly id: string }[];
 }
 
-/** The gateways of each resource. */
+/** The gateways of each resource, by name. */
 export interface Gateways {
   readonly all: readonly Leaf[];
   readonly ofResource: ReadonlyMap<string, readonly Leaf[]>;
@@ -56,7 +57,7 @@ const direct: Leaf = { key: "straight", kind: "words", name: t("graph.scope.dire
 export function readGateways(gateways: readonly KnownGateway[]): Gateways {
   const all: Leaf[] = [];
   const ofResource = new Map<string, Leaf[]>();
-  for (const gateway of gateways) {
+  for (const gateway of [...gateways].sort((one, other) => compareText(one.name, other.name))) {
     const leaf: Leaf = {
       ...leafOf("gateway", gateway.id, gateway.name, formatStatus(gateway.status)),
       tone: toneOfStatus(gateway.status),
