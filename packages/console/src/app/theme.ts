@@ -108,6 +108,8 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-default-border": "var(--edge)",
     "--mantine-color-disabled": "var(--disabled)",
     "--mantine-color-disabled-color": "var(--disabled-text)",
+    "--mantine-color-yellow-outline": "var(--notice-warning)",
+    "--mantine-color-red-outline": "var(--notice-problem)",
   },
   dark: {
     "--mantine-color-dimmed": "#b4bac2",
@@ -118,5 +120,7 @@ export const cssVariables: CSSVariablesResolver = () => ({
     "--mantine-color-default-border": "var(--edge)",
     "--mantine-color-disabled": "var(--disabled)",
     "--mantine-color-disabled-color": "var(--disabled-text)",
+    "--mantine-color-yellow-outline": "var(--notice-warning)",
+    "--mantine-color-red-outline": "var(--notice-problem)",
   },
 });

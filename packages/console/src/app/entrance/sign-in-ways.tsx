@@ -192,7 +192,7 @@ function ApiKeyForm({ done }: Pick<SignInWaysProps, "done">) {
 /** The symbol of the button that shows a secret, as in the fields of the console. */
 function Eye({ isCrossed }: { readonly isCrossed: boolean }) {
   return (
-    <svg width={16} height={16} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth={2} aria-hidden>
+    <svg width={20} height={20} viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth={1.5} aria-hidden>
       <path d="M2 12s3.6-7 10-7 10 7 10 7-3.6 7-10 7-10-7-10-7Z" />
       <circle cx={12} cy={12} r={3} />
       {isCrossed && <path d="M3 3l18 18" />}
