@@ -58,6 +58,27 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("sees a page that fits the window without a scrollbar", async () => {
+    const visit = await given.visit();
+    await visit.open("/domains");
+    await heading(visit, "Domains").waitFor();
+    await isQuiet(visit);
+    const hidden = await visit.page.evaluate<number>("document.documentElement.scrollHeight - innerHeight");
+    expect(hidden).toBe(0);
+    await visit.leave();
+  });
+
+  test("reads a question about access on a phone, each field beside its word", async () => {
+    const visit = await given.visit({ width: 390 });
+    const { page } = visit;
+    await visit.open("/access?view=what");
+    const person = await boxOf(page.getByRole("combobox", { name: "User" }));
+    const time = await boxOf(page.getByRole("button", { name: "now", exact: true }));
+    expect(time.x).toBe(person.x);
+    expect(time.width).toBeGreaterThan(person.width - 20);
+    await visit.leave();
+  });
+
   test("sees every kind of condition that a rule can have", async () => {
     const visit = await given.visit();
     const { page } = visit;

@@ -110,7 +110,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
           await page.setViewportSize({ width, height: Math.min(Math.max(height, windowHeight), maxHeight) });
           await settle(visit);
         }
-        await page.screenshot({ path: path.join(folder, `${name}-${width}-${theme}.png`), animations: "disabled" });
+        await page.screenshot({ path: path.join(folder, `${name}-${width}-${theme}.png`) });
       }
     }
     await page.emulateMedia({ colorScheme: "light" });

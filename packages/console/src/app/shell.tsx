@@ -42,6 +42,8 @@ export function Shell() {
       {...(isVisitor ? {} : { navbar: { width: 232, breakpoint: "sm", collapsed: { mobile: !opened } } })}
       padding={{ base: "sm", sm: "lg" }}
     >
+      {/* Below the page, it would make the window scroll. */}
+      <RouteFocus />
       <a className="skip" href="#page">
         {t("app.navigation.skip")}
       </a>
@@ -95,7 +97,6 @@ export function Shell() {
         <DemoNotice />
         <Outlet />
       </AppShell.Main>
-      <RouteFocus />
       {Palette !== undefined && <Palette />}
     </AppShell>
   );

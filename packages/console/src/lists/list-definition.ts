@@ -18,7 +18,7 @@ export interface Column<Row> {
    * `visibleFrom` then hides the column only from tables. A card shows cells without either beside the name.
    */
   readonly isBelow?: true;
-  /** The cell holds buttons, which say themselves what they do. A line below the name then has no label. */
+  /** The cell holds buttons, which say themselves what they do. The column then shows no heading. */
   readonly isAction?: true;
 }
 

@@ -158,7 +158,13 @@ interface HeadingProps<Row> {
 function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
   const key = sortKey(column);
   const visible = placeOf(column);
-  if (key === undefined) return <Table.Th {...visible}>{column.title}</Table.Th>;
+  if (key === undefined) {
+    return (
+      <Table.Th {...visible}>
+        {column.isAction === true ? <VisuallyHidden>{column.title}</VisuallyHidden> : column.title}
+      </Table.Th>
+    );
+  }
   const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
   const Arrow = direction === "ascending" ? ArrowUp : direction === "descending" ? ArrowDown : ChevronsUpDown;
   return (

@@ -70,7 +70,7 @@ export function DevicePage() {
                   value: device.agent === false ? t("devices.otherApp") : device.appVersion,
                 },
                 { label: t("devices.fields.hardwareId"), value: <Code>{device.hardwareId}</Code> },
-                { label: t("devices.fields.publicKey"), value: <Code>{device.publicKey}</Code> },
+                { label: t("devices.fields.publicKey"), value: <Code className="long-key">{device.publicKey}</Code> },
                 { label: t("devices.fields.tags"), value: device.tags.join(", ") },
                 {
                   label: t("devices.fields.enrolmentKey"),

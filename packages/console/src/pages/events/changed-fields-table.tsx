@@ -42,12 +42,12 @@ export function ChangedFields({
             {change.unchanged !== undefined ? (
               <>
                 <Table.Td>
-                  <ChangedValues change="removed" values={change.before ?? []} />
                   <Unchanged items={change.unchanged} isAlone={change.before?.length === 0} />
+                  <ChangedValues change="removed" values={change.before ?? []} />
                 </Table.Td>
                 <Table.Td>
-                  <ChangedValues change="added" values={change.after ?? []} />
                   <Unchanged items={change.unchanged} isAlone={change.after?.length === 0} />
+                  <ChangedValues change="added" values={change.after ?? []} />
                 </Table.Td>
               </>
             ) : (

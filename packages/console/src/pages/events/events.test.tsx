@@ -30,10 +30,10 @@ test("a changed list shows each of its items in a chip, before and after the cha
   openConsole(`/events/${event.id}`);
   const row = await screen.findByRole("row", { name: /^Groups/ });
   const [before, after] = [...row.querySelectorAll("td")].map(({ textContent }) => textContent);
-  expect(before).toContain(`${t("records.changes.removed")} − Sales − Internal People`);
-  expect(after).toContain(`${t("records.changes.added")} + Support People`);
+  expect(before).toContain(`People ${t("records.changes.removed")} − Sales − Internal`);
+  expect(after).toContain(`People ${t("records.changes.added")} + Support`);
   const chips = [...row.querySelectorAll(".value")].map(({ textContent }) => textContent);
-  expect(chips).toEqual(["− Sales", "− Internal", "People", "+ Support", "People"]);
+  expect(chips).toEqual(["People", "− Sales", "− Internal", "People", "+ Support"]);
 });
 
 test("a changed rule is in words and as text", async () => {

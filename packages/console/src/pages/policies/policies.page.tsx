@@ -58,7 +58,7 @@ export function PoliciesListPage() {
           />
         </Group>
       </Group>
-      <Group gap="sm" className="policy-controls">
+      <Group gap="sm">
         <SegmentedControl
           aria-label={t("policies.accessType")}
           value={value}
