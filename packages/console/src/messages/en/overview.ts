@@ -119,7 +119,6 @@ export const overview = {
     generations: "{{applied}} of {{target}}",
     inMaintenance: "In maintenance",
     notDeployed: "Not deployed yet",
-    status: "Configuration",
     table: "Applied configurations",
     title: "Gateways",
   },

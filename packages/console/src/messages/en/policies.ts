@@ -6,7 +6,7 @@ export const policies = {
     deny: "Deny",
   },
   conditions: {
-    rule: "if {{rule}}",
+    rule: "if “{{rule}}” is met",
     sourceAddresses: "from specific addresses",
   },
   create: "Create policy",
@@ -41,7 +41,6 @@ export const policies = {
     allResources: "All resources",
     allUsers: "All users",
     allUsersHelp: "Every user of the organisation.",
-    changed: "Last changed",
     condition: "Admission rule",
     devices: "Devices",
     gateways: "Gateways",

@@ -24,9 +24,8 @@ export const protocols = {
   },
   immutable: "The ports of a protocol cannot be changed. Create another protocol and use it for the addresses instead.",
   kinds: {
-    ALL: "All traffic",
-    CUSTOM: "Custom",
-    PREDEFINED: "Built-in",
+    builtIn: "Built-in",
+    custom: "Custom",
   },
   noun: "protocols",
   predefined: "Every organisation has this protocol. You cannot change or delete it.",

@@ -70,6 +70,7 @@ export const resources = {
   },
   noun: "resources",
   status: {
+    byPolicy: "Depends on the policy",
     gatewayOnline: "Gateway online",
     noGateway: "No gateway",
     notDeployed: "Gateway not deployed",

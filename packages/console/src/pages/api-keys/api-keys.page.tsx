@@ -30,7 +30,7 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "prefix",
       title: t("apiKeys.fields.prefix"),
-      visibleFrom: "lg",
+      visibleFrom: "md",
       cell: ({ prefix }) => <Code>{prefix}</Code>,
     },
     {
@@ -58,7 +58,7 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "sourceIps",
       title: t("apiKeys.fields.sourceIps"),
-      visibleFrom: "md",
+      visibleFrom: "lg",
       cell: ({ sourceIps }) => (sourceIps.length === 0 ? t("apiKeys.fields.anyAddress") : sourceIps.join(", ")),
     },
   ],

@@ -33,7 +33,7 @@ const definition: ListDefinition<EnrolmentKey> = {
     {
       key: "prefix",
       title: t("enrolmentKeys.fields.prefix"),
-      visibleFrom: "lg",
+      visibleFrom: "md",
       cell: ({ prefix }) => <Code>{prefix}</Code>,
     },
     {
@@ -46,6 +46,7 @@ const definition: ListDefinition<EnrolmentKey> = {
     {
       key: "uses",
       title: t("enrolmentKeys.fields.uses"),
+      visibleFrom: "lg",
       isBelow: true,
       sortBy: ({ uses }) => uses,
       cell: ({ uses, maxUses }) => t("enrolmentKeys.fields.usesOf", { uses, count: maxUses }),

@@ -110,7 +110,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
           <Table.Thead>
             <Table.Tr>
               <Table.Th miw={104}>{t("common.name")}</Table.Th>
-              <Table.Th>{t("overview.gateways.status")}</Table.Th>
+              <Table.Th>{t("common.status")}</Table.Th>
               <Table.Th visibleFrom="xl">{t("overview.gateways.generation")}</Table.Th>
               <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
             </Table.Tr>

@@ -61,7 +61,7 @@ function usePosition({ id, type }: Policy): string | undefined {
 
 function About({ policy }: { readonly policy: Policy }) {
   const position = usePosition(policy);
-  const { type, mode, action, description, rule, sourceIps, gateways, updatedAt } = policy;
+  const { type, mode, action, description, rule, sourceIps, gateways, createdAt, updatedAt } = policy;
   return (
     <>
       <Panel title={t("common.about")}>
@@ -77,7 +77,8 @@ function About({ policy }: { readonly policy: Policy }) {
               ? []
               : [{ label: t("policies.fields.mode"), value: modes.find(({ value }) => value === mode)?.label }]),
             { label: t("common.description"), value: description },
-            { label: t("policies.fields.changed"), value: <RelativeTime at={updatedAt} /> },
+            { label: t("common.created"), value: <RelativeTime at={createdAt} /> },
+            { label: t("common.changed"), value: <RelativeTime at={updatedAt} /> },
           ]}
         />
       </Panel>

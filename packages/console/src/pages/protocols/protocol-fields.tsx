@@ -6,15 +6,14 @@ import { RepeatedRows } from "../../records/repeated-rows.tsx";
 
 export type Protocol = ResultOf<"/tenants/protocols/{id}", "get">;
 
-export const kinds = {
-  ALL: t("protocols.kinds.ALL"),
-  PREDEFINED: t("protocols.kinds.PREDEFINED"),
-  CUSTOM: t("protocols.kinds.CUSTOM"),
-};
+/** Every protocol that a person did not create is built in, also the one of all traffic. */
+export function formatKind(type: Protocol["type"]): string {
+  return type === "CUSTOM" ? t("protocols.kinds.custom") : t("protocols.kinds.builtIn");
+}
 
 export function formatPorts({ networkProtocols }: Pick<Protocol, "networkProtocols">): string {
   return networkProtocols
-    .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol} ${port}`))
+    .map(({ protocol, port }) => (port === undefined ? protocol : `${protocol} ${port.replace("-", "–")}`))
     .join(", ");
 }
 

@@ -1,4 +1,4 @@
-import { Code, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
@@ -10,7 +10,7 @@ import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { useRecord } from "../../records/use-record.ts";
-import { formatPorts, kinds, type Protocol } from "./protocol-fields.tsx";
+import { formatKind, formatPorts, type Protocol } from "./protocol-fields.tsx";
 
 const path = "/tenants/protocols/{id}";
 const resources = paged("/tenants/resources");
@@ -32,8 +32,8 @@ export function ProtocolPage() {
           <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: t("protocols.fields.protocolsAndPorts"), value: <Code>{formatPorts(protocol)}</Code> },
-                { label: t("protocols.fields.kind"), value: kinds[protocol.type] },
+                { label: t("protocols.fields.protocolsAndPorts"), value: formatPorts(protocol) },
+                { label: t("protocols.fields.kind"), value: formatKind(protocol.type) },
               ]}
             />
             <Text c="dimmed" size="sm" mt="sm">

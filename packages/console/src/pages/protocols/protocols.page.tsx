@@ -6,12 +6,16 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { bodyOf, formatPorts, kinds, newProtocol, type Protocol, protocolFields } from "./protocol-fields.tsx";
+import { bodyOf, formatKind, formatPorts, newProtocol, type Protocol, protocolFields } from "./protocol-fields.tsx";
 
 const definition: ListDefinition<Protocol> = {
   source: whole("/tenants/protocols"),
   noun: t("protocols.noun"),
-  search: { label: t("protocols.searchLabel"), by: (protocol) => `${protocol.name} ${formatPorts(protocol)}` },
+  search: {
+    label: t("protocols.searchLabel"),
+    // People type a range with a hyphen.
+    by: (protocol) => `${protocol.name} ${formatPorts(protocol).replaceAll("–", "-")}`,
+  },
   defaultSort: "name",
   columns: [
     nameColumn("protocols", "whole"),
@@ -20,16 +24,16 @@ const definition: ListDefinition<Protocol> = {
       key: "type",
       title: t("protocols.fields.kind"),
       isBelow: true,
-      sortBy: ({ type }) => type,
-      cell: ({ type }) => kinds[type],
+      sortBy: ({ type }) => formatKind(type),
+      cell: ({ type }) => formatKind(type),
     },
   ],
   filters: [
     {
       field: "type",
       title: t("protocols.fields.kind"),
-      options: Object.entries(kinds).map(([value, label]) => ({ value, label })),
-      matches: ({ type }, value) => type === value,
+      options: (["PREDEFINED", "CUSTOM"] as const).map((value) => ({ value, label: formatKind(value) })),
+      matches: ({ type }, value) => (type === "CUSTOM") === (value === "CUSTOM"),
     },
   ],
   empty: {

@@ -30,5 +30,6 @@ test("a resource is unreachable only if a gateway of it was online, and says why
   expect(await status("Paused")).toEqual([t("resources.status.unreachable"), "bad"]);
   screen.getByText(t("resources.status.reasons.maintenance", { name: "Berlin" }));
   expect(await status("Web")).toEqual([undefined, undefined]);
+  screen.getByText(t("resources.status.byPolicy"));
   expect(await status("New")).toEqual([t("resources.status.notDeployed"), "idle"]);
 });

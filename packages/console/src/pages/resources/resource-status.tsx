@@ -1,5 +1,5 @@
+import { Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
-import { absent } from "../../records/absent.tsx";
 import { Status } from "../../records/status.tsx";
 
 interface GatewayState {
@@ -19,7 +19,13 @@ interface ResourceStatusProps {
 /** Unreachable only if a gateway of it was online before. */
 export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways } }: ResourceStatusProps) {
   // Policies decide for each connection whether it uses a gateway at all.
-  if (type === "INTERNET") return <span className="no-status">{absent}</span>;
+  if (type === "INTERNET") {
+    return (
+      <Text span inherit c="dimmed">
+        {t("resources.status.byPolicy")}
+      </Text>
+    );
+  }
   if (status === "ONLINE") return <Status tone="good">{t("resources.status.gatewayOnline")}</Status>;
   if (gateways.length === 0) return <Status tone="idle">{t("resources.status.noGateway")}</Status>;
   const wasOnline = gateways.some((gateway) => gateway.status !== "PENDING" || gateway.lastOnline !== undefined);

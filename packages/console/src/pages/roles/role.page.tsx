@@ -114,7 +114,7 @@ function RoleUsers({ role }: { readonly role: Role }) {
         <Table className="record-table">
           <Table.Thead>
             <Table.Tr>
-              <Table.Th>{t("roles.users.user")}</Table.Th>
+              <Table.Th>{t("users.fields.email")}</Table.Th>
               <Table.Th visibleFrom="xs">{t("roles.users.assignment")}</Table.Th>
               {canChange && <RemoveHead />}
             </Table.Tr>

@@ -1,11 +1,11 @@
-import { KeySquare } from "lucide-react";
+import { UserCog } from "lucide-react";
 import type { PageSet } from "../../app/page-set.ts";
 import { t } from "../../messages/i18n.ts";
 
 export const rolePages: PageSet = {
   path: "roles",
   title: t("roles.title"),
-  icon: KeySquare,
+  icon: UserCog,
   section: "administration",
   permission: "roles:read",
   list: async () => (await import("./roles.page.tsx")).RolesListPage,

@@ -1,4 +1,5 @@
 import type { ResultOf } from "@gatehouse/client/calls";
+import { Code } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import { Status } from "../../records/status.tsx";
 
@@ -15,4 +16,15 @@ export function StateOfWebhook({ webhook }: { readonly webhook: Webhook }) {
   if (failingSince !== undefined) return <Status tone="bad">{t("webhooks.state.failing")}</Status>;
   if (behindSince !== undefined) return <Status tone="waiting">{t("webhooks.state.behind")}</Status>;
   return <Status tone="good">{t("webhooks.state.active")}</Status>;
+}
+
+export function EventsOf({ webhook: { events } }: { readonly webhook: Webhook }) {
+  if (events.length === 0) return t("webhooks.fields.allEvents");
+  return (
+    <span className="values">
+      {events.map((event) => (
+        <Code key={event}>{event}</Code>
+      ))}
+    </span>
+  );
 }

@@ -16,7 +16,7 @@ import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { Deliveries } from "./deliveries.tsx";
 import { bodyOf, webhookFields, webhookValues } from "./webhook-fields.ts";
-import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
+import { EventsOf, StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 
 const path = "/tenants/webhooks/{id}";
 
@@ -45,19 +45,7 @@ export function WebhookPage() {
             <Facts
               facts={[
                 { label: t("webhooks.fields.url"), value: <Code>{webhook.url}</Code> },
-                {
-                  label: t("webhooks.fields.events"),
-                  value:
-                    webhook.events.length === 0 ? (
-                      t("webhooks.fields.allEvents")
-                    ) : (
-                      <span className="values">
-                        {webhook.events.map((event) => (
-                          <Code key={event}>{event}</Code>
-                        ))}
-                      </span>
-                    ),
-                },
+                { label: t("webhooks.fields.events"), value: <EventsOf webhook={webhook} /> },
                 { label: t("common.description"), value: webhook.description },
                 ...(webhook.disabledReason === undefined
                   ? []

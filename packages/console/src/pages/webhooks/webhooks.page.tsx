@@ -10,7 +10,7 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { bodyOf, newWebhook, webhookFields } from "./webhook-fields.ts";
-import { StateOfWebhook, type Webhook } from "./webhook-state.tsx";
+import { EventsOf, StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 
 const definition: ListDefinition<Webhook> = {
   source: whole("/tenants/webhooks"),
@@ -30,7 +30,7 @@ const definition: ListDefinition<Webhook> = {
       key: "events",
       title: t("webhooks.fields.events"),
       visibleFrom: "md",
-      cell: ({ events }) => (events.length === 0 ? t("webhooks.fields.allEvents") : events.join(", ")),
+      cell: (webhook) => <EventsOf webhook={webhook} />,
     },
     {
       key: "failingSince",
