@@ -1,7 +1,7 @@
 import packet from "dns-packet";
 import { expect, test } from "vitest";
 import { type DnsMessage, decodeQuestion, mostRecords } from "./dns-message.ts";
-import { answersTo, replyBytes } from "./dns-reply.ts";
+import { answersTo, type Reply, replyBytes } from "./dns-reply.ts";
 
 const decoded = (answers: readonly object[]): DnsMessage => ({
   ...packet.decode(packet.encode({ type: "response", answers: answers as never })), // types need fields that the encoder fills in
@@ -47,4 +47,16 @@ test("reports a failure over TCP if a reply is longer than its declared length c
   };
   expect(packet.decode(reply(240))).toMatchObject({ id: 7, rcode: "NOERROR" });
   expect(packet.decode(reply(250))).toMatchObject({ id: 7, rcode: "SERVFAIL", answers: [] });
+});
+
+test("reports a failure if a record cannot be encoded", () => {
+  const name = "git.example.com";
+  const query = decodeQuestion(packet.encode({ type: "query", id: 7, questions: [{ name, type: "CAA" }] }));
+  // The library decodes 22,000 bytes that are not UTF-8 like this.
+  const data = { flags: 0, tag: "issue", value: "\u{fffd}".repeat(22_000), issuerCritical: false };
+  const reply = { rcode: "NOERROR", answers: [{ type: "CAA", name, ttl: 60, data }] } as const;
+  for (const over of ["udp", "tcp"] as const) {
+    const bytes = replyBytes({ query: query as DnsMessage, reply: reply as Reply }, over);
+    expect(packet.decode(bytes)).toMatchObject({ id: 7, rcode: "SERVFAIL", questions: [{ name }], answers: [] });
+  }
 });

@@ -33,13 +33,18 @@ export interface DecodedQuestion {
 /**
  * Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. Over TCP, it is
  * replaced by a failure: names are not compressed, so it can exceed the limit although the resolver's answer did not.
+ * A reply with a record that cannot be encoded is always replaced.
  */
 export function replyBytes(done: DecodedQuestion, over: "udp" | "tcp"): Buffer {
-  const bytes = encodeReply(done);
-  if (over === "tcp") {
-    if (bytes.length <= longestTcpBytes) return bytes;
-    return encodeReply({ ...done, reply: { rcode: "SERVFAIL", answers: [] } });
+  const failure = () => encodeReply({ ...done, reply: { rcode: "SERVFAIL", answers: [] } });
+  let bytes: Buffer;
+  try {
+    bytes = encodeReply(done);
+  } catch {
+    // The library decodes the values of CAA records as UTF-8, which can make them longer than a record can be.
+    return failure();
   }
+  if (over === "tcp") return bytes.length <= longestTcpBytes ? bytes : failure();
   const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
   if (bytes.length <= size) return bytes;
   return encodeReply({ ...done, reply: { ...done.reply, answers: [] } }, true);

@@ -8,8 +8,10 @@ import { type AnswerBytes, DnsSockets } from "./dns-sockets.ts";
 
 const mostPerSource = 2;
 const closings: (() => void)[] = [];
+const log: string[] = [];
 
 afterEach(() => {
+  log.length = 0;
   for (const close of closings.splice(0)) close();
 });
 
@@ -27,7 +29,7 @@ const echo: AnswerBytes = async (question) => question;
 /** Returns the port. By default, each question is answered with the same bytes. */
 async function listening(answer = echo): Promise<number> {
   const port = await freePort();
-  const sockets = new DnsSockets(answer, () => undefined, mostPerSource);
+  const sockets = new DnsSockets(answer, (message) => void log.push(message), mostPerSource);
   await sockets.listen("127.0.0.1", port);
   closings.push(() => sockets.close());
   return port;
@@ -146,4 +148,20 @@ test("closes a connection that declares no question or a longer one", async () =
     socket.write(Buffer.from([length >> 8, length & 255]));
     await closed;
   }
+});
+
+test("logs a question that cannot be answered, closes its connection, and answers others", async () => {
+  const port = await listening(async (question) => {
+    if (question.length === 1) throw new Error("the reply cannot be encoded");
+    return question;
+  });
+  expect(await answerOver(await connectionFrom("127.0.0.2", port))).toBeUndefined();
+  expect(log).toEqual(["failed to answer a DNS question"]);
+  const socket = createSocket("udp4");
+  closings.push(() => socket.close());
+  const answered = once(socket, "message");
+  socket.send(Buffer.alloc(1), port, "127.0.0.1");
+  socket.send(Buffer.alloc(2), port, "127.0.0.1");
+  expect((await answered)[0]).toHaveLength(2);
+  expect(log).toHaveLength(2);
 });

@@ -11,7 +11,7 @@ const tcpIdleMs = 10_000;
 const bufferedBytes = 16_384;
 
 /**
- * Answers one question. Never rejects.
+ * Answers one question.
  *
  * @param from the source address
  * @returns the answer; undefined: none is sent
@@ -60,12 +60,22 @@ export class DnsSockets {
 
   async #serveUdp(socket: UdpSocket, question: Buffer, from: RemoteInfo): Promise<void> {
     if (question.length > longestQuestionBytes) return;
-    const bytes = await this.#answer(question, from.address, "udp");
+    const bytes = await this.#answerOrLog(question, from.address, "udp");
     if (bytes === undefined) return;
     // Another configuration may have closed the socket in the meantime.
     try {
       socket.send(bytes, from.port, from.address, () => {});
     } catch {}
+  }
+
+  /** A rejection that nothing handles would end the agent, so it is only logged. */
+  async #answerOrLog(...[question, from, over]: Parameters<AnswerBytes>): Promise<Buffer | undefined> {
+    try {
+      return await this.#answer(question, from, over);
+    } catch (err) {
+      this.#log("failed to answer a DNS question", { err });
+      return undefined;
+    }
   }
 
   /** Counts a connection until it closes. Returns whether its source may have another one. */
@@ -109,7 +119,7 @@ export class DnsSockets {
       }
       length = undefined;
       isAnswering = true;
-      void this.#answer(question, source, "tcp").then((bytes) => {
+      void this.#answerOrLog(question, source, "tcp").then((bytes) => {
         if (bytes === undefined) {
           socket.destroy();
           return;
