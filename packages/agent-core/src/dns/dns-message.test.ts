@@ -107,6 +107,22 @@ test("decodes answers with compressed names", () => {
   expect(decodeAnswer(Buffer.concat([head, tail]), "A")?.answers).toMatchObject([answer]);
 });
 
+test("does not decode TXT answers with very many strings", () => {
+  const answersWith = (...counts: readonly number[]) => {
+    const texts = counts.map((count) => ({
+      ...question,
+      type: "TXT" as const,
+      ttl: 60,
+      data: Array.from({ length: count }, () => Buffer.alloc(0)),
+    }));
+    const bytes = packet.encode({ type: "response", questions: [{ ...question, type: "TXT" }], answers: texts });
+    return decodeAnswer(bytes, "TXT")?.answers;
+  };
+  expect(answersWith(500, 500)).toHaveLength(2);
+  expect(answersWith(500, 501)).toBeUndefined();
+  expect(answersWith(60_000)).toBeUndefined();
+});
+
 test("does not decode answers with long chains of pointers", () => {
   for (const size of [1232, 4096, 65_507]) {
     expect(isDecoded((bytes) => decodeAnswer(bytes, "A"), expensiveMessage(size, "response"))).toBe(false);

@@ -20,6 +20,9 @@ export const headerBytes = 12;
 const longestNameBytes = 255;
 const cnameType = 5;
 const optType = 41;
+const txtType = 16;
+/** The most strings of all TXT records in an answer. 64 KiB of full strings are 256. */
+const mostStrings = 1_000;
 /** The most labels and compression pointers of a name in an answer. Names on the Internet have fewer than 40. */
 const mostNameSteps = 64;
 
@@ -78,7 +81,8 @@ export function decodeQuestion(bytes: Buffer): DnsMessage | undefined {
  * Decodes the question and the first answers of a resolver's message, without authorities and additional records.
  * Answers are aliases and records of the requested type. Other types can be expensive to decode, such as NSEC.
  *
- * @returns undefined if the bytes are not a DNS message with one question of this type, or if a name is too expensive
+ * @returns undefined if the bytes are not a DNS message with one question of this type, or if a name or the strings of
+ * TXT records are too expensive
  */
 export function decodeAnswer(bytes: Buffer, type: string): DnsMessage | undefined {
   if (bytes.length < headerBytes || bytes.readUInt16BE(offsets.questions) !== 1) return undefined;
@@ -94,6 +98,7 @@ export function decodeAnswer(bytes: Buffer, type: string): DnsMessage | undefine
 /** Decodes the aliases and the records of the question's type. Skips other records by their length. */
 function decodeRecords(bytes: Buffer): Answer[] | undefined {
   const answers: Answer[] = [];
+  let strings = 0;
   try {
     let at = endOfName(bytes, headerBytes);
     const asked = bytes.readUInt16BE(at);
@@ -103,13 +108,25 @@ function decodeRecords(bytes: Buffer): Answer[] | undefined {
       const type = bytes.readUInt16BE(end);
       const next = end + 10 + bytes.readUInt16BE(end + 8);
       if (next > bytes.length) return undefined;
-      if (type === asked || type === cnameType) answers.push(recordDecoder.decode(bytes, at));
+      if (type === asked || type === cnameType) {
+        // The library creates a buffer for each string, also for 64 KiB of empty ones.
+        if (type === txtType) strings += stringsBetween(bytes, end + 10, next);
+        if (strings > mostStrings) return undefined;
+        answers.push(recordDecoder.decode(bytes, at));
+      }
       at = next;
     }
   } catch {
     return undefined;
   }
   return answers;
+}
+
+/** Returns the number of strings, each with its length before it. */
+function stringsBetween(bytes: Buffer, start: number, end: number): number {
+  let count = 0;
+  for (let at = start; at < end; at += 1 + (bytes[at] ?? 0)) count++;
+  return count;
 }
 
 /** Returns the end of the name that starts at this byte, or a position after the message. */
