@@ -5276,7 +5276,7 @@ export interface components {
             readonly type: string;
             /** @enum {string} */
             readonly status: "PENDING" | "DELIVERED" | "FAILED";
-            /** @description The last 30 attempts, from oldest to newest. */
+            /** @description The last 30 attempts, from oldest to newest. Consecutive ones for which the server had no space count as one. */
             readonly attempts: readonly components["schemas"]["WebhookAttempt"][];
             /** Format: date-time */
             readonly nextAttemptAt: string | null;

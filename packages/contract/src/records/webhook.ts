@@ -68,7 +68,10 @@ export const WebhookDelivery = component(
     ),
     type: Type.String({ description: "`<target type>.created`, `.updated` or `.deleted`; or `webhook.test`." }),
     status: oneOf(deliveryStatuses),
-    attempts: Type.Array(WebhookAttempt, { description: "The last 30 attempts, from oldest to newest." }),
+    attempts: Type.Array(WebhookAttempt, {
+      description:
+        "The last 30 attempts, from oldest to newest. Consecutive ones for which the server had no space count as one.",
+    }),
     nextAttemptAt: nullable(Timestamp),
   },
 );

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { judge, lastsTooLong, longestRetryAfterMs, retryAfterMs, retryDelayMs } from "./retry-schedule.rules.ts";
+import {
+  judge,
+  lastsTooLong,
+  longestRetryAfterMs,
+  postponementMs,
+  retryAfterMs,
+  retryDelayMs,
+} from "./retry-schedule.rules.ts";
 
 const now = new Date("2026-07-23T10:00:00.000Z");
 const minuteMs = 60_000;
@@ -22,6 +29,13 @@ describe("the time until the next attempt", () => {
     [1000, undefined],
   ])("after %i failures is at most %s ms", (failures, longest) => {
     expect(retryDelayMs(failures, undefined, 0)).toBe(longest);
+  });
+
+  test("without space on the server doubles, up to ten minutes", () => {
+    const delaysMs = [0];
+    for (let times = 1; times <= 7; times++) delaysMs.push(postponementMs(delaysMs.at(-1) ?? 0, 0));
+    expect(delaysMs.slice(1)).toEqual([30, 60, 120, 240, 480, 600, 600].map((seconds) => seconds * 1_000));
+    expect(postponementMs(0, 0.5)).toBe(27_000);
   });
 
   const chance = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });

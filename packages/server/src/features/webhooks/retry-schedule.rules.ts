@@ -18,8 +18,11 @@ export const retryDelaysMs: readonly number[] = [
   8 * hourMs,
 ];
 
-/** The maximum time until the next attempt after one for which the server had no space, in milliseconds. */
-const longestPostponementMs = 30 * secondMs;
+/**
+ * The maximum delay after the first attempt for which the server had no space, and after many in a row, in
+ * milliseconds.
+ */
+const postponementsMs = { first: 30 * secondMs, longest: 10 * minuteMs } as const;
 
 /** The random share of a delay, so that messages that failed together are not retried together. */
 const jitter = 0.2;
@@ -42,11 +45,13 @@ export function retryDelayMs(failures: number, retryAfterMs: number | undefined,
 }
 
 /**
+ * @param previousMs the delay after the previous attempt if the server had no space for that one either; else 0
  * @param random from 0 to below 1
  * @returns the time until the next attempt after one for which the server had no space, in milliseconds
  */
-export function postponementMs(random: number): number {
-  return Math.round(longestPostponementMs * (1 - jitter * random));
+export function postponementMs(previousMs: number, random: number): number {
+  const { first, longest } = postponementsMs;
+  return Math.round(Math.min(longest, Math.max(first, 2 * previousMs)) * (1 - jitter * random));
 }
 
 /** Statuses that use Retry-After (RFC 9110, section 10.2.3; RFC 6585, section 4). */

@@ -138,8 +138,10 @@ export class WebhookSender {
     const statusCode = outcome.kind === "answered" ? outcome.statusCode : undefined;
     const retryAfter = outcome.kind === "answered" ? outcome.retryAfter : undefined;
     const isPostponed = outcome.kind === "postponed";
+    // Consecutive postponements are stored as one, so that earlier attempts remain.
+    const isPostponedAgain = isPostponed && delivery.attempts.at(-1)?.error === outcome.problem;
     const verdict: Verdict = isPostponed
-      ? { kind: "again", delayMs: postponementMs(random()) }
+      ? { kind: "again", delayMs: postponementMs(isPostponedAgain ? delayOf(delivery) : 0, random()) }
       : judge({ statusCode, retryAfter }, delivery.failures, now, random());
     const error = outcome.kind === "answered" ? problemWithStatus(outcome.statusCode, verdict) : outcome.problem;
     const attempt: WebhookAttempt = {
@@ -153,7 +155,7 @@ export class WebhookSender {
     const result: queries.AttemptResult = {
       webhookId: webhook.id,
       status: delivered ? "DELIVERED" : verdict.kind === "again" ? "PENDING" : "FAILED",
-      attempts: remember(delivery.attempts, attempt),
+      attempts: remember(isPostponedAgain ? delivery.attempts.slice(0, -1) : delivery.attempts, attempt),
       failures: delivered || isPostponed ? delivery.failures : delivery.failures + 1,
       nextAttemptAt: verdict.kind === "again" ? new Date(now.getTime() + verdict.delayMs) : null,
       receiver: isPostponed ? "unasked" : delivered ? "fine" : "failing",
@@ -206,6 +208,11 @@ export class WebhookSender {
 
 function remember(attempts: readonly WebhookAttempt[], attempt: WebhookAttempt): readonly WebhookAttempt[] {
   return [...attempts, attempt].slice(-storedAttempts);
+}
+
+/** The delay that was chosen after the previous attempt, in milliseconds; 0 if the delivery was started again. */
+function delayOf({ next_attempt_at: next, updated_at: previous }: DeliveryRow): number {
+  return next === null ? 0 : Date.parse(next) - Date.parse(previous);
 }
 
 function problemWithStatus(statusCode: number, verdict: Verdict): string | undefined {

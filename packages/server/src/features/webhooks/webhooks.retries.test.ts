@@ -18,7 +18,7 @@ import {
   onlyDelivery,
   type WebhookWorld,
 } from "../../testing/webhook-world.ts";
-import { postponementMs, retryDelaysMs } from "./retry-schedule.rules.ts";
+import { retryDelaysMs } from "./retry-schedule.rules.ts";
 import { WebhookDispatcher } from "./webhook-dispatcher.ts";
 
 const hourMs = 60 * 60 * 1000;
@@ -335,12 +335,13 @@ test("a message whose event is cleared before it is sent fails, and says why", a
   await close();
 });
 
-test("a message without space on the server is postponed, and counts no failure", async () => {
+test("a message without space on the server is postponed longer each time, as one attempt without a failure", async () => {
   const problem = "the request was not sent, because other large requests took too long";
-  let postponed = 0;
+  let requests = 0;
   const exchange: Exchange = async (request, signal) => {
-    postponed += 1;
-    return postponed <= 2 ? { kind: "postponed", problem } : performExchange(request, signal);
+    requests += 1;
+    const hasSpace = requests === 1 || requests > 4;
+    return hasSpace ? performExchange(request, signal) : { kind: "postponed", problem };
   };
   const { server, clock, close } = await createWebhookWorld({ exchange });
   const own = await server.newTenant();
@@ -348,17 +349,19 @@ test("a message without space on the server is postponed, and counts no failure"
   receiver.answer = answering(500);
   const { id } = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
   await makeNews(own);
-  for (const times of [1, 2]) {
-    const delivery = await onlyDelivery(own, id, attempted(times));
-    expect(delivery).toMatchObject({ status: "PENDING" });
-    expect(delivery.attempts.at(-1)).toMatchObject({ error: problem });
-    expect(Date.parse(delivery.nextAttemptAt) - clock.now().getTime()).toBe(postponementMs(0));
-    expect(await failing(id)).toBeUndefined();
-    clock.advance(postponementMs(0));
+  await onlyDelivery(own, id, attempted(1));
+  const failingSince = await failing(id);
+  clock.advance(retryDelaysMs[0] ?? 0);
+  for (const seconds of [30, 60, 120]) {
+    const at = clock.now().toISOString();
+    const delivery = await onlyDelivery(own, id, ({ attempts }) => attempts.at(-1).at === at);
+    expect(delivery).toMatchObject({ status: "PENDING", attempts: [{ statusCode: 500 }, { error: problem }] });
+    expect(Date.parse(delivery.nextAttemptAt) - clock.now().getTime()).toBe(seconds * 1_000);
+    expect(await failing(id)).toBe(failingSince);
+    clock.advance(seconds * 1_000);
   }
   const { nextAttemptAt } = await onlyDelivery(own, id, attempted(3));
-  expect(Date.parse(nextAttemptAt) - clock.now().getTime()).toBe(retryDelaysMs[0]);
-  expect(await failing(id)).toBe(clock.now().toISOString());
+  expect(Date.parse(nextAttemptAt) - clock.now().getTime()).toBe(retryDelaysMs[1]);
   await close();
 });
 
