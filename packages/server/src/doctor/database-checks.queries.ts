@@ -1,8 +1,9 @@
 /** Checks of the database: its version, the role for requests, the locale and the schema. Changes nothing. */
 import pg from "pg";
-import type { AcmeName } from "../platform/acme/acme.queries.ts";
+import type { AcmeName, AcmeRow } from "../platform/acme/acme.queries.ts";
 import { applicationRole, type Connection } from "../platform/db/database.ts";
 import { newestMigration } from "../platform/db/migrations.ts";
+import { createSecretBox, type MasterKeys } from "../platform/secrets/master-key.ts";
 import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding.ts";
 
 /** The schema is the one of this version. */
@@ -38,6 +39,8 @@ export interface DatabaseChecks {
   readonly role?: string | undefined;
   /** The certificate to check; undefined if the server gets none by ACME. */
   readonly acme?: AcmeName | undefined;
+  /** Decrypt the private key of the certificate; undefined: the certificate is not tried. */
+  readonly masterKeys?: MasterKeys | undefined;
   readonly now?: Date;
 }
 
@@ -46,7 +49,7 @@ export interface DatabaseChecks {
  */
 export async function checkDatabase(
   connection: Connection,
-  { role = applicationRole, acme, now = new Date() }: DatabaseChecks = {},
+  { role = applicationRole, acme, masterKeys, now = new Date() }: DatabaseChecks = {},
 ): Promise<readonly Finding[]> {
   const client = new pg.Client({
     ...connection,
@@ -62,7 +65,7 @@ export async function checkDatabase(
     const [facts] = rows;
     if (facts === undefined) return [];
     const found = [checkVersion(facts), checkLocale(facts), checkRole(facts, role), await checkSchema(client, facts)];
-    return acme === undefined || !facts.migrated ? found : [...found, await checkAcme(client, acme, now)];
+    return acme === undefined || !facts.migrated ? found : [...found, await checkAcme(client, acme, masterKeys, now)];
   } catch (error) {
     const remedy =
       "Check that PostgreSQL runs, and the host, user, password and TLS options in GATEHOUSE_DATABASE_URL.";
@@ -120,23 +123,39 @@ interface AcmeState {
   readonly next_attempt_at: Date | null;
 }
 
-const selectAcme =
-  "SELECT not_before, not_after, error, next_attempt_at FROM acme_certificates WHERE directory_url = $1 AND host = $2";
+type StoredCertificate = AcmeState & Pick<AcmeRow, "certificate" | "private_key_ciphertext">;
 
-async function checkAcme(client: pg.Client, { directoryUrl, host }: AcmeName, now: Date): Promise<Finding> {
+const selectAcme = `SELECT not_before, not_after, error, next_attempt_at, certificate, private_key_ciphertext
+  FROM acme_certificates WHERE directory_url = $1 AND host = $2`;
+
+async function checkAcme(
+  client: pg.Client,
+  acme: AcmeName,
+  masterKeys: MasterKeys | undefined,
+  now: Date,
+): Promise<Finding> {
+  const { directoryUrl, host } = acme;
   const { rows: tables } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass('acme_certificates')");
   // The table belongs to the operator, also for the owner of the database.
   await client.query("SELECT set_config('app.operator', 'on', false)");
-  const { rows } = tables.length === 0 ? { rows: [] } : await client.query<AcmeState>(selectAcme, [directoryUrl, host]);
-  return acmeFinding(rows[0], host, now);
+  const { rows } =
+    tables.length === 0 ? { rows: [] } : await client.query<StoredCertificate>(selectAcme, [directoryUrl, host]);
+  const [state] = rows;
+  if (state === undefined || masterKeys === undefined) return acmeFinding(state, host, now);
+  const { servingFault } = await import("../platform/acme/acme-certificate.ts");
+  return acmeFinding(state, host, now, servingFault(state, acme, createSecretBox(masterKeys, "acme-key")));
 }
 
-export function acmeFinding(state: AcmeState | undefined, host: string, now: Date): Finding {
+/** @param fault why servers cannot present the certificate; undefined: they can, or it is unknown */
+export function acmeFinding(state: AcmeState | undefined, host: string, now: Date, fault?: string): Finding {
   const remedy = "Check that the authority reaches the public address, and read the log: journalctl -u gatehouse";
   const failed = state?.error == null ? "" : ` The last order failed: ${state.error}.`;
   if (state?.not_after == null || state.not_before === null) {
     if (failed === "") return skipped("tls", `The next start orders a certificate for ${host}.`);
     return problem("tls", `No certificate is stored for ${host}.${failed}`, remedy);
+  }
+  if (fault !== undefined) {
+    return problem("tls", `The certificate for ${host} cannot be used: ${fault}.${failed}`, remedy);
   }
   const message = `The certificate for ${host} is valid until ${state.not_after.toISOString()}.${failed}`;
   const left = state.not_after.getTime() - now.getTime();

@@ -29,10 +29,10 @@ async function checkConfiguredDatabase(config: Config, now: Date): Promise<reado
   const { databaseUrl, dataDir } = config;
   const acme = acmeNameOf(config);
   const check = async (connection: Connection) => {
-    const findings = await checkDatabase(connection, { acme, now });
+    const masterKeys = await findMasterKeys(config, createLog("silent")).catch(() => undefined);
+    const findings = await checkDatabase(connection, { acme, masterKeys, now });
     const isReady = findings.some(({ check, message }) => check === "schema" && message === upToDate);
-    const masterKeys = isReady ? await findMasterKeys(config, createLog("silent")).catch(() => undefined) : undefined;
-    return masterKeys === undefined ? findings : [...findings, await checkSecrets(connection, masterKeys)];
+    return isReady && masterKeys !== undefined ? [...findings, await checkSecrets(connection, masterKeys)] : findings;
   };
   if (databaseUrl !== undefined) return check(connectionOf(databaseUrl));
   const connection = await runningPostgres(dataDir).catch(() => undefined);

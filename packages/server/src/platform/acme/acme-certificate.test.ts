@@ -18,6 +18,7 @@ import type { AcmeOrder, OrderedCertificate } from "./order-certificate.ts";
 
 const yearMs = 365 * 24 * 60 * 60_000;
 const minuteMs = 60_000;
+const masterKey = Buffer.alloc(32, 7);
 let own: TestDatabase;
 let database: Database;
 let clock: TestClock;
@@ -58,7 +59,7 @@ async function replica(
     contact: undefined,
     challengeType: "http-01",
     database,
-    box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
+    box: createSecretBox(masterKey, "acme-key"),
     clock,
     log: testLog,
     settleMs: 0,
@@ -92,7 +93,7 @@ test("a server that does not listen yet orders nothing", async () => {
   const replicaOf = await replica(async () => issued(firstCertificate));
   const early = await AcmeCertificate.open({
     ...{ directoryUrl, host, contact: undefined, challengeType: "http-01", database, clock, log: testLog },
-    box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
+    box: createSecretBox(masterKey, "acme-key"),
     order: () => expect.fail("ordered"),
   });
   await run(early);
@@ -188,6 +189,17 @@ test.each(unusable)(
     expect(orders).toHaveLength(2);
   },
 );
+
+test.each([
+  ["a valid certificate", firstCertificate, "ok"] as const,
+  ...unusable.map((one) => [...one, "problem"] as const),
+])("the doctor tries a stored certificate: %s", async (_what, pair, status) => {
+  await storeUnchecked(pair);
+  const checks = { acme: { directoryUrl, host }, masterKeys: { current: masterKey }, now: clock.now() };
+  const found = (await checkDatabase(own.connection, checks)).find(({ check }) => check === "tls");
+  expect(found?.status).toBe(status);
+  if (status === "problem") expect(found?.message).toContain(`${host} cannot be used: TLS cannot use the certificate`);
+});
 
 test("a new certificate with an unreadable chain leaves the present one, and is ordered again", async () => {
   let next: { cert: string; key: string } = firstCertificate;
@@ -329,7 +341,7 @@ test("a proof is known on every replica while the order runs, and on none afterw
   const seen: (string | undefined)[] = [];
   const first = await AcmeCertificate.open({
     ...{ directoryUrl, host, contact: undefined, challengeType: "http-01", database, clock, log: testLog, settleMs: 0 },
-    box: createSecretBox(Buffer.alloc(32, 7), "acme-key"),
+    box: createSecretBox(masterKey, "acme-key"),
     order: async ({ present }) => {
       await present({ token: `token-${host}`, keyAuthorization: "proof" });
       if (second !== undefined) await run(second);

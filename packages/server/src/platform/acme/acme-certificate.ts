@@ -258,6 +258,21 @@ export class AcmeCertificate implements ServedCertificate {
   }
 }
 
+/** @returns why a server cannot present the stored certificate; undefined if it can, or if none is stored */
+export function servingFault(
+  { certificate, private_key_ciphertext: sealedKey }: Pick<queries.AcmeRow, "certificate" | "private_key_ciphertext">,
+  name: queries.AcmeName,
+  box: SecretBox,
+): string | undefined {
+  if (certificate === null || sealedKey === null) return undefined;
+  try {
+    requireServable(certificate, box.open(sealedKey, keyContext(name)));
+  } catch (error) {
+    return orderProblem(error);
+  }
+  return undefined;
+}
+
 function accountContext({ directoryUrl, host }: queries.AcmeName): string {
   return `acme-account:${directoryUrl} ${host}`;
 }
