@@ -173,7 +173,10 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply, slicing);
   }
 
-  /** Calls `answer` at its turn. Authorizes the request again if it may have waited: the key may be revoked. */
+  /**
+   * Calls `answer` at its turn. Authorizes the request again if it waited for its body or its turn: the key may have been
+   * revoked, or the person may have lost a role.
+   */
   async function inTurn(
     caller: Caller,
     reply: FastifyReply,
@@ -188,7 +191,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       return pace.longTurn(tenantId, takePlace(reply), answerAgain);
     }
     const turn = pace.turn(tenantId);
-    if (turn === undefined) return answer(caller);
+    // A request with a body was authorized before its body arrived.
+    if (turn === undefined && operation.method === "GET") return answer(caller);
     await turn;
     return answerAgain();
   }
