@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, expect, test } from "vitest";
 import { unique, uniqueEmail } from "../testing/operations/test-records.ts";
 import { activeUser, type PersonHeaders, signInAs } from "../testing/signed-in-person.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
+import { until } from "../testing/until.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -62,7 +63,12 @@ test("a person who was deactivated meanwhile cannot undo it", async () => {
 
 test("a key that was revoked meanwhile is refused", async () => {
   const { body: key } = await tenant.client.must.post("/tenants/api-keys", { name: unique("Key"), role: "ADMIN" });
-  const revoke = () => tenant.client.must.delete(`/tenants/api-keys/${key.id}`);
+  const client = server.client(key.key);
+  const revoke = async () => {
+    await tenant.client.must.delete(`/tenants/api-keys/${key.id}`);
+    // Keys are cached, and their end takes effect within a second.
+    await until("the key is refused", async () => (await client.get("/tenants/protocols")).status === 401);
+  };
   const reply = await answerAfter(revoke, { apikey: key.key }, newUser());
   expect(reply).toEqual({ status: 401, code: "invalid_api_key" });
 });

@@ -174,8 +174,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
   }
 
   /**
-   * Calls `answer` at its turn. Authorizes the request again if it waited for its body or its turn: the key may have been
-   * revoked, or the person may have lost a role.
+   * Calls `answer` at its turn. Authorizes the request again if it waited for its body or its turn: the key may have
+   * been revoked, or the person may have lost a role.
    */
   async function inTurn(
     caller: Caller,
