@@ -2332,7 +2332,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End all sessions of a user
-         * @description Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`, and every permission that the user holds.
+         * @description Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`, and every permission that the user holds. Passkeys and open enrolment links stay valid. If somebody else may have used the account, reset the passkeys: this also revokes the links.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */

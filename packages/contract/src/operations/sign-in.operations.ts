@@ -47,7 +47,7 @@ export const endUserSessions = operation({
   tag,
   summary: "End all sessions of a user",
   description:
-    "Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`, and every permission that the user holds.",
+    "Also ends the sessions of the user's devices. People end their own sessions; those of others require the permission `users:write`, and every permission that the user holds. Passkeys and open enrolment links stay valid. If somebody else may have used the account, reset the passkeys: this also revokes the links.",
   access: "any-key",
   changesAccess: true,
   refusedInSets: "it changes how a person signs in",
