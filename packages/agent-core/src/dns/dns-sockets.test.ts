@@ -140,6 +140,24 @@ test("answers many questions in one write", async () => {
   expect(await received(socket, questions.length)).toBe(questions.toString("hex"));
 });
 
+test("lets other work proceed between the answers to questions in one write", async () => {
+  let answers = 0;
+  const port = await listening(async (question) => {
+    answers += 1;
+    return question;
+  });
+  const socket = await connectionFrom("127.0.0.2", port);
+  socket.write(Buffer.concat(Array.from({ length: 100 }, (_, index) => framed(index, 10))));
+  let most = 0;
+  while (answers < 100) {
+    const before = answers;
+    await setImmediate();
+    most = Math.max(most, answers - before);
+  }
+  // The order of both in a turn may change.
+  expect(most).toBeLessThanOrEqual(2);
+});
+
 test("closes a connection that declares no question or a longer one", async () => {
   const port = await listening();
   for (const length of [0, longestQuestionBytes + 1]) {

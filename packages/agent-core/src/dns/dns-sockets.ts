@@ -125,8 +125,11 @@ export class DnsSockets {
           return;
         }
         socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]), () => {
-          isAnswering = false;
-          next();
+          // Neither a cached answer nor a write to an empty buffer returns to the event loop.
+          setImmediate(() => {
+            isAnswering = false;
+            next();
+          });
         });
       });
     };
