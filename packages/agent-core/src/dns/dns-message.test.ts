@@ -123,6 +123,20 @@ test("does not decode TXT answers with very many strings", () => {
   expect(answersWith(60_000)).toBeUndefined();
 });
 
+test("does not decode many records with long names", () => {
+  const answersWith = (records: number, labels: number) => {
+    const name = "x.".repeat(labels);
+    const soa = { mname: name, rname: name, serial: 1, refresh: 1, retry: 1, expire: 1, minimum: 1 };
+    const asked = { ...question, type: "SOA" } as const;
+    const answers = Array.from({ length: records }, () => ({ ...asked, ttl: 60, data: soa }));
+    return decodeAnswer(packet.encode({ type: "response", questions: [asked], answers }), "SOA")?.answers;
+  };
+  expect(answersWith(33, 60)).toHaveLength(33);
+  expect(answersWith(34, 60)).toBeUndefined();
+  expect(answersWith(mostRecords, 60)).toBeUndefined();
+  expect(answersWith(mostRecords, 5)).toHaveLength(mostRecords);
+});
+
 test("does not decode answers with long chains of pointers", () => {
   for (const size of [1232, 4096, 65_507]) {
     expect(isDecoded((bytes) => decodeAnswer(bytes, "A"), expensiveMessage(size, "response"))).toBe(false);

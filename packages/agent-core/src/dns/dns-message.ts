@@ -19,14 +19,20 @@ export const mostRecords = 256;
 export const headerBytes = 12;
 const longestNameBytes = 255;
 const cnameType = 5;
+const soaType = 6;
 const optType = 41;
 const txtType = 16;
 /** The most strings of all TXT records in an answer. 64 KiB of full strings are 256. */
 const mostStrings = 1_000;
 /** The most labels and compression pointers of a name in an answer. Names on the Internet have fewer than 40. */
 const mostNameSteps = 64;
+/** The most labels and compression pointers of all decoded names of an answer: 256 records with two names of eight. */
+const mostSteps = 4_096;
+/** The position of the first name in the data of a record, by type: NS, CNAME, SOA, MX and SRV. */
+const nameInData: Readonly<Record<number, number>> = { 2: 0, [cnameType]: 0, [soaType]: 0, 15: 2, 33: 6 };
 
-const offsets = { flags: 2, questions: 4, answers: 6, authorities: 8, additionals: 10 } as const;
+/** The positions of the fields of a header. */
+export const offsets = { flags: 2, questions: 4, answers: 6, authorities: 8, additionals: 10 } as const;
 
 /** The decoder of a record, which the library's types omit. */
 const { answer: recordDecoder } = packet as unknown as {
@@ -81,24 +87,26 @@ export function decodeQuestion(bytes: Buffer): DnsMessage | undefined {
  * Decodes the question and the first answers of a resolver's message, without authorities and additional records.
  * Answers are aliases and records of the requested type. Other types can be expensive to decode, such as NSEC.
  *
- * @returns undefined if the bytes are not a DNS message with one question of this type, or if a name or the strings of
+ * @returns undefined if the bytes are not a DNS message with one question of this type, or if names or the strings of
  * TXT records are too expensive
  */
 export function decodeAnswer(bytes: Buffer, type: string): DnsMessage | undefined {
   if (bytes.length < headerBytes || bytes.readUInt16BE(offsets.questions) !== 1) return undefined;
-  if (mostStepsOfName(bytes) > mostNameSteps) return undefined;
+  const steps = stepsOfNames(bytes);
+  if (steps === undefined) return undefined;
   const withoutRecords = Buffer.from(bytes);
   withoutRecords.fill(0, offsets.answers, headerBytes);
   const message = decodeMessage(withoutRecords);
   if (message?.questions?.[0]?.type !== type) return undefined;
-  const answers = decodeRecords(bytes);
+  const answers = decodeRecords(bytes, steps);
   return answers === undefined ? undefined : { ...message, answers };
 }
 
 /** Decodes the aliases and the records of the question's type. Skips other records by their length. */
-function decodeRecords(bytes: Buffer): Answer[] | undefined {
+function decodeRecords(bytes: Buffer, stepsAt: Uint8Array): Answer[] | undefined {
   const answers: Answer[] = [];
   let strings = 0;
+  let steps = 0;
   try {
     let at = endOfName(bytes, headerBytes);
     const asked = bytes.readUInt16BE(at);
@@ -111,7 +119,8 @@ function decodeRecords(bytes: Buffer): Answer[] | undefined {
       if (type === asked || type === cnameType) {
         // The library creates a buffer for each string, also for 64 KiB of empty ones.
         if (type === txtType) strings += stringsBetween(bytes, end + 10, next);
-        if (strings > mostStrings) return undefined;
+        for (const name of namesOf(bytes, at, type)) steps += stepsAt[name] ?? 0;
+        if (strings > mostStrings || steps > mostSteps) return undefined;
         answers.push(recordDecoder.decode(bytes, at));
       }
       at = next;
@@ -120,6 +129,14 @@ function decodeRecords(bytes: Buffer): Answer[] | undefined {
     return undefined;
   }
   return answers;
+}
+
+/** Returns the positions of the names of a record. */
+function namesOf(bytes: Buffer, at: number, type: number): readonly number[] {
+  const inData = nameInData[type];
+  if (inData === undefined) return [at];
+  const first = endOfName(bytes, at) + 10 + inData;
+  return type === soaType ? [at, first, endOfName(bytes, first)] : [at, first];
 }
 
 /** Returns the number of strings, each with its length before it. */
@@ -140,10 +157,12 @@ function endOfName(bytes: Buffer, start: number): number {
 }
 
 /**
- * Returns the most labels and pointers of a name that could start at any byte of a message. It does not depend on the
- * types of records. Other data can look like a name, but random data has few steps.
+ * Returns the number of labels and pointers of the name that could start at each byte of a message. It does not depend
+ * on the types of records. Other data can look like a name, but random data has few steps.
+ *
+ * @returns undefined if a name has too many
  */
-function mostStepsOfName(bytes: Buffer): number {
+function stepsOfNames(bytes: Buffer): Uint8Array | undefined {
   const size = bytes.length;
   // The end and the number of the labels that start at each byte. An end outside the message makes the name invalid.
   const ends = new Uint32Array(size);
@@ -160,14 +179,14 @@ function mostStepsOfName(bytes: Buffer): number {
     labels[at] = 0;
   }
   // Pointers lead to earlier names only, whose steps are known.
-  const steps = new Uint32Array(size);
-  let most = 0;
+  const steps = new Uint8Array(size);
   for (let at = 0; at < size; at++) {
     const end = ends[at] ?? size;
     const isPointer = end + 1 < size && (bytes[end] ?? 0) >= 0xc0;
     const target = isPointer ? bytes.readUInt16BE(end) & 0x3fff : size;
-    steps[at] = (labels[at] ?? 0) + (target < at ? 1 + (steps[target] ?? 0) : 0);
-    most = Math.max(most, steps[at] ?? 0);
+    const count = (labels[at] ?? 0) + (target < at ? 1 + (steps[target] ?? 0) : 0);
+    if (count > mostNameSteps) return undefined;
+    steps[at] = count;
   }
-  return most;
+  return steps;
 }

@@ -1,7 +1,7 @@
-import packet from "dns-packet";
+import packet, { type TxtAnswer } from "dns-packet";
 import { expect, test } from "vitest";
 import { type DnsMessage, decodeQuestion, mostRecords } from "./dns-message.ts";
-import { answersTo, type Reply, replyBytes } from "./dns-reply.ts";
+import { answersTo, replyBytes, replyOf } from "./dns-reply.ts";
 
 const decoded = (answers: readonly object[]): DnsMessage => ({
   ...packet.decode(packet.encode({ type: "response", answers: answers as never })), // types need fields that the encoder fills in
@@ -38,25 +38,50 @@ test("uses a bounded number of records", () => {
   expect(answersTo("a", "A", decoded(many))).toHaveLength(mostRecords);
 });
 
-test("reports a failure over TCP if a reply is longer than its declared length can be", () => {
-  const query = decodeQuestion(packet.encode({ type: "query", id: 7, questions: [{ name: "a", type: "TXT" }] }));
+const queryOf = (type: "TXT" | "CAA", additionals: readonly never[] = []) => {
+  const questions = [{ name: "git.example.com", type }];
+  return decodeQuestion(
+    packet.encode({ type: "query", id: 7, questions, additionals: [...additionals] }),
+  ) as DnsMessage;
+};
+const text = (bytes: number): TxtAnswer => ({
+  type: "TXT",
+  name: "git.example.com",
+  ttl: 60,
+  data: [Buffer.alloc(bytes)],
+});
+
+test("truncates a reply to the size that the question allows", () => {
+  const reply = replyOf("NOERROR", [text(200), text(200), text(200)]);
+  const option = { type: "OPT", name: ".", udpPayloadSize: 4096, flags: 0, options: [] } as never; // the types require fields that the library fills in
+  const plain = packet.decode(replyBytes({ query: queryOf("TXT"), reply }, "udp"));
+  expect(plain).toMatchObject({ id: 7, flag_tc: true, questions: [{ name: "git.example.com" }], answers: [] });
+  for (const bytes of [
+    replyBytes({ query: queryOf("TXT", [option]), reply }, "udp"),
+    replyBytes({ query: queryOf("TXT"), reply }, "tcp"),
+  ]) {
+    const { answers } = packet.decode(bytes);
+    expect(packet.decode(bytes)).toMatchObject({ id: 7, flag_tc: false, questions: [{ name: "git.example.com" }] });
+    expect(answers).toMatchObject([text(200), text(200), text(200)]);
+  }
+});
+
+test("reports a failure if the records are longer than 16 KiB", () => {
   const reply = (count: number) => {
-    const data = Buffer.alloc(250);
-    const answers = Array.from({ length: count }, () => ({ type: "TXT", name: "a", ttl: 60, data }) as const);
-    return replyBytes({ query: query as DnsMessage, reply: { rcode: "NOERROR", answers } }, "tcp");
+    const answers = Array.from({ length: count }, () => text(200));
+    return replyBytes({ query: queryOf("TXT"), reply: replyOf("NOERROR", answers) }, "tcp");
   };
-  expect(packet.decode(reply(240))).toMatchObject({ id: 7, rcode: "NOERROR" });
-  expect(packet.decode(reply(250))).toMatchObject({ id: 7, rcode: "SERVFAIL", answers: [] });
+  expect(packet.decode(reply(70))).toMatchObject({ id: 7, rcode: "NOERROR" });
+  expect(packet.decode(reply(80))).toMatchObject({ id: 7, rcode: "SERVFAIL", answers: [] });
 });
 
 test("reports a failure if a record cannot be encoded", () => {
-  const name = "git.example.com";
-  const query = decodeQuestion(packet.encode({ type: "query", id: 7, questions: [{ name, type: "CAA" }] }));
   // The library decodes 22,000 bytes that are not UTF-8 like this.
-  const data = { flags: 0, tag: "issue", value: "\u{fffd}".repeat(22_000), issuerCritical: false };
-  const reply = { rcode: "NOERROR", answers: [{ type: "CAA", name, ttl: 60, data }] } as const;
+  const data = { flags: 0, tag: "issue", value: "\u{fffd}".repeat(22_000), issuerCritical: false } as const;
+  const reply = replyOf("NOERROR", [{ type: "CAA", name: "git.example.com", ttl: 60, data }]);
+  const questions = [{ name: "git.example.com" }];
   for (const over of ["udp", "tcp"] as const) {
-    const bytes = replyBytes({ query: query as DnsMessage, reply: reply as Reply }, over);
-    expect(packet.decode(bytes)).toMatchObject({ id: 7, rcode: "SERVFAIL", questions: [{ name }], answers: [] });
+    const bytes = replyBytes({ query: queryOf("CAA"), reply }, over);
+    expect(packet.decode(bytes)).toMatchObject({ id: 7, rcode: "SERVFAIL", questions, answers: [] });
   }
 });

@@ -1,7 +1,7 @@
 /** DNS replies: selects the records that answer a question, and encodes replies. */
 import { isIP } from "node:net";
 import packet, { type Answer } from "dns-packet";
-import { type DnsMessage, hasOtherOpcode, headerBytes, isQuery, mostRecords } from "./dns-message.ts";
+import { type DnsMessage, hasOtherOpcode, headerBytes, isQuery, mostRecords, offsets } from "./dns-message.ts";
 
 /**
  * The supported record types. Others, such as HTTPS, get an empty answer: they can contain addresses unknown to the
@@ -15,12 +15,19 @@ const longestTtlS = 300;
 /** The longest answer over UDP if the question allows more than 512 bytes. */
 const udpPayloadBytes = 1232;
 const plainUdpBytes = 512;
-/** TCP declares the length of a message in two bytes. */
-const longestTcpBytes = 65_535;
+/**
+ * The most bytes of the encoded records of a reply. Names are not compressed, so the records can be longer than in the
+ * resolver's answer.
+ */
+const longestRecordsBytes = 16_384;
 
+/** A reply to a question, without the question. Its records are encoded only once, because it can be cached. */
 export interface Reply {
   readonly rcode: "NOERROR" | "NXDOMAIN" | "SERVFAIL" | "REFUSED" | "FORMERR" | "NOTIMP";
-  readonly answers: readonly Answer[];
+  readonly count: number;
+  readonly records: Buffer;
+  readonly addresses: readonly string[];
+  readonly ttlMs: number;
 }
 
 const rcodes = { NOERROR: 0, FORMERR: 1, SERVFAIL: 2, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as const;
@@ -30,38 +37,46 @@ export interface DecodedQuestion {
   readonly reply: Reply;
 }
 
-/**
- * Encodes a reply. Over UDP, a reply that is too long is truncated to its header and marked as such. Over TCP, it is
- * replaced by a failure: names are not compressed, so it can exceed the limit although the resolver's answer did not.
- * A reply with a record that cannot be encoded is always replaced.
- */
-export function replyBytes(done: DecodedQuestion, over: "udp" | "tcp"): Buffer {
-  const failure = () => encodeReply({ ...done, reply: { rcode: "SERVFAIL", answers: [] } });
-  let bytes: Buffer;
-  try {
-    bytes = encodeReply(done);
-  } catch {
-    // The library decodes the values of CAA records as UTF-8, which can make them longer than a record can be.
-    return failure();
-  }
-  if (over === "tcp") return bytes.length <= longestTcpBytes ? bytes : failure();
-  const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(done.query)));
-  if (bytes.length <= size) return bytes;
-  return encodeReply({ ...done, reply: { ...done.reply, answers: [] } }, true);
+/** Returns a reply without records. */
+export function emptyReply(rcode: Reply["rcode"]): Reply {
+  return { rcode, count: 0, records: Buffer.alloc(0), addresses: [], ttlMs: lowestTtlMs([]) };
 }
 
-function encodeReply({ query, reply }: DecodedQuestion, isTruncated = false): Buffer {
-  return packet.encode({
+/**
+ * Returns the reply for a resolver's answer: a failure if the records are too long or cannot be encoded.
+ *
+ * @param rcode the response code of the resolver
+ * @param answers the selected records
+ */
+export function replyOf(rcode: string, answers: readonly Answer[]): Reply {
+  if (answers.length === 0) return emptyReply(rcode === "NXDOMAIN" ? "NXDOMAIN" : "NOERROR");
+  let records: Buffer;
+  try {
+    records = packet.encode({ type: "response", answers: [...answers] }).subarray(headerBytes);
+  } catch {
+    // The library decodes the values of CAA records as UTF-8, which can make them longer than a record can be.
+    return emptyReply("SERVFAIL");
+  }
+  if (records.length > longestRecordsBytes) return emptyReply("SERVFAIL");
+  const [addresses, ttlMs] = [addressesOf(answers), lowestTtlMs(answers)];
+  return { rcode: "NOERROR", count: answers.length, records, addresses, ttlMs };
+}
+
+/** Encodes a reply. Over UDP, a reply that is too long is truncated to its question and marked as such. */
+export function replyBytes({ query, reply }: DecodedQuestion, over: "udp" | "tcp"): Buffer {
+  const head = packet.encode({
     type: "response",
     id: query.id ?? 0,
-    flags:
-      packet.RECURSION_AVAILABLE |
-      (query.flag_rd ? packet.RECURSION_DESIRED : 0) |
-      (isTruncated ? packet.TRUNCATED_RESPONSE : 0) |
-      rcodes[reply.rcode],
+    flags: packet.RECURSION_AVAILABLE | (query.flag_rd ? packet.RECURSION_DESIRED : 0) | rcodes[reply.rcode],
     questions: (query.questions ?? []).slice(0, 1),
-    answers: [...reply.answers],
   });
+  const size = Math.min(udpPayloadBytes, Math.max(plainUdpBytes, askedSize(query)));
+  if (over === "udp" && head.length + reply.records.length > size) {
+    head.writeUInt16BE(head.readUInt16BE(offsets.flags) | packet.TRUNCATED_RESPONSE, offsets.flags);
+    return head;
+  }
+  head.writeUInt16BE(reply.count, offsets.answers);
+  return Buffer.concat([head, reply.records]);
 }
 
 /**

@@ -119,6 +119,15 @@ describe("DNS on a device", () => {
     expect(await ask("git.internal.example.com")).toMatchObject({ rcode: "SERVFAIL", answers: [] });
   });
 
+  test("reports a failure for an answer with too large records, and does not use its addresses", async () => {
+    const alias = { type: "CNAME", name: record.name, ttl: 60, data: record.name };
+    const answers = [record, ...Array.from({ length: 255 }, () => ({ ...alias, data: "x.".repeat(60) }))];
+    const { ask, events, named } = dnsWith({ answers });
+    expect(await ask(record.name)).toMatchObject({ rcode: "SERVFAIL", answers: [] });
+    expect(events).not.toContain("tunnel");
+    expect(named().size).toBe(0);
+  });
+
   test.each([
     [{ isSilent: true }, "SERVFAIL"],
     [{ rcode: "NXDOMAIN" }, "NXDOMAIN"],

@@ -10,6 +10,7 @@ import {
   addressesOf,
   addressTypes,
   answersTo,
+  emptyReply,
   headerReplyBytes,
   isHostName,
   lowestTtlMs,
@@ -17,6 +18,7 @@ import {
   type Reply,
   refusalBytes,
   replyBytes,
+  replyOf,
 } from "@gatehouse/agent-core/dns/dns-reply";
 import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
 import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
@@ -89,7 +91,7 @@ export class DeviceDns {
     const failure = () =>
       query === undefined
         ? headerReplyBytes(question, "SERVFAIL")
-        : replyBytes({ query, reply: { rcode: "SERVFAIL", answers: [] } }, over);
+        : replyBytes({ query, reply: emptyReply("SERVFAIL") }, over);
     this.#questions += 1;
     try {
       // Updates and notifications have other sections, and are never for a gateway.
@@ -120,7 +122,7 @@ export class DeviceDns {
     const gateway = this.#gatewayOf(name);
     if (gateway === undefined) return undefined;
     const replies = await Promise.all([...addressTypes].map((type) => this.#replyOf(gateway, name, type)));
-    const addresses = replies.flatMap(({ answers }) => addressesOf(answers));
+    const addresses = replies.flatMap((reply) => reply.addresses);
     return { rcode: replies[0]?.rcode ?? "SERVFAIL", addresses };
   }
 
@@ -150,15 +152,14 @@ export class DeviceDns {
   async #replyOf(gateway: NameGateway, name: string, type: string): Promise<Reply> {
     const isAddress = addressTypes.has(type);
     // Other types, such as HTTPS, can contain addresses that the tunnel would not know.
-    if (!isAddress && !otherTypes.has(type)) return { rcode: "NOERROR", answers: [] };
+    if (!isAddress && !otherTypes.has(type)) return emptyReply("NOERROR");
     const answer = await this.#parts.askGateway({ name, type }, gateway.addresses);
-    if (answer === undefined) return { rcode: "SERVFAIL", answers: [] };
-    const answers = answersTo(name, type, answer);
+    if (answer === undefined) return emptyReply("SERVFAIL");
+    const reply = replyOf(answer.rcode, answersTo(name, type, answer));
+    if (!isAddress || reply.rcode === "SERVFAIL") return reply;
     const { names, clock, namesChanged } = this.#parts;
-    if (isAddress && names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.now(), true)) {
-      await namesChanged();
-    }
-    return { rcode: answer.rcode === "NXDOMAIN" && answers.length === 0 ? "NXDOMAIN" : "NOERROR", answers };
+    if (names.learn(name, reply.addresses, reply.ttlMs, clock.now(), true)) await namesChanged();
+    return reply;
   }
 
   async #refreshName(name: string): Promise<boolean> {

@@ -315,13 +315,28 @@ describe("DNS for devices", () => {
     expect(asked()).toBe(6);
   });
 
-  test("caches few answers with many short texts, which use much memory", async () => {
-    const data = Array.from({ length: 40_000 }, () => Buffer.alloc(0));
-    const [first, second] = ["a.internal.example.com", "b.internal.example.com"] as const;
-    const texts = [first, first, second, second].map((name) => ({ ...record, name, type: "TXT", data }));
-    const { ask, events } = serverWith(texts);
-    for (const name of [first, second, second, first]) await ask(name, "TXT");
-    expect(events).toEqual([first, second, first].map((name) => `asked TXT ${name}`));
+  test("encodes the records of a cached answer once, also if the reply over UDP is truncated", async () => {
+    const many = Array.from({ length: 100 }, (_, index) => ({ ...record, type: "TXT", data: `text ${index}` }));
+    const { ask, server, events } = serverWith(many);
+    const question = packet.encode({ type: "query", id: 7, questions: [{ name: record.name, type: "TXT" }] });
+    await ask(record.name, "TXT");
+    const encode = vi.spyOn(packet, "encode");
+    expect((await ask(record.name, "TXT"))?.answers).toHaveLength(100);
+    const truncated = packet.decode((await server.answer(question, device, "udp")) as Buffer);
+    expect(truncated).toMatchObject({ flag_tc: true, answers: [] });
+    expect(encode.mock.calls.flatMap(([message]) => message.answers ?? [])).toEqual([]);
+    encode.mockRestore();
+    expect(events).toHaveLength(1);
+  });
+
+  test("reports a failure for an answer with more than 16 KiB of records, and asks the resolver once", async () => {
+    const data = Buffer.alloc(200);
+    const many = Array.from({ length: 80 }, () => ({ ...record, type: "TXT", data }));
+    const { ask, events } = serverWith(many);
+    for (let count = 0; count < 2; count++) {
+      expect(await ask(record.name, "TXT")).toMatchObject({ rcode: "SERVFAIL", answers: [] });
+    }
+    expect(events).toHaveLength(1);
   });
 
   test("returns no records for types that could contain other addresses", async () => {

@@ -6,15 +6,15 @@
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { decodeQuestion } from "@gatehouse/agent-core/dns/dns-message";
 import {
-  addressesOf,
   addressTypes,
   answersTo,
+  emptyReply,
   isHostName,
-  lowestTtlMs,
   otherTypes,
   type Reply,
   refusalBytes,
   replyBytes,
+  replyOf,
   shortestTtlS,
 } from "@gatehouse/agent-core/dns/dns-reply";
 import { DnsSockets } from "@gatehouse/agent-core/dns/dns-sockets";
@@ -22,7 +22,7 @@ import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import { type AskUpstream, resolversOf } from "@gatehouse/agent-core/dns/upstream";
 import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
-import packet, { type Answer, type Question } from "dns-packet";
+import type { Answer, Question } from "dns-packet";
 import { AnswerCache } from "./answer-cache.ts";
 import { AnswerFilter } from "./answer-filter.ts";
 import { type LearnedNames, nameLimits } from "./learned-names.ts";
@@ -173,19 +173,18 @@ export class DnsServer {
 
   async #replyTo(content: ConfigurationContent, device: string, question: Question): Promise<Reply> {
     const name = question.name.toLowerCase().replace(/\.$/, "");
-    if (!isHostName(name)) return { rcode: "REFUSED", answers: [] };
+    if (!isHostName(name)) return emptyReply("REFUSED");
     const access = nameAccess(content, device, name, this.#parts.clock.now());
-    if (access === "refused") return { rcode: "REFUSED", answers: [] };
+    if (access === "refused") return emptyReply("REFUSED");
     const isAddress = addressTypes.has(question.type);
-    if (!isAddress && !otherTypes.has(question.type)) return { rcode: "NOERROR", answers: [] };
+    if (!isAddress && !otherTypes.has(question.type)) return emptyReply("NOERROR");
     const reply = await this.#resolve(content, name, question.type, () => this.#mayAsk(device));
     const key = destinationOfName(content, name);
     if (!isAddress || access !== "destination" || reply.rcode !== "NOERROR" || key === undefined) return reply;
     const { names, clock } = this.#parts;
     // This includes cached answers: the filters must have the addresses for the whole TTL of the answer.
-    const ttlMs = lowestTtlMs(reply.answers);
-    const learned = names.learn({ name, key }, addressesOf(reply.answers), ttlMs, clock.now(), device);
-    if (learned === "full") return { rcode: "SERVFAIL", answers: [] };
+    const learned = names.learn({ name, key }, reply.addresses, reply.ttlMs, clock.now(), device);
+    if (learned === "full") return emptyReply("SERVFAIL");
     // Another question may have learned the addresses just now, and the kernel does not have them yet.
     if (learned || this.#applying !== undefined) await this.#applyNames();
     return reply;
@@ -234,7 +233,7 @@ export class DnsServer {
     const key = `${type} ${name}`;
     const cached = this.#cache.get(key, this.#parts.clock.now());
     if (cached !== undefined) return Promise.resolve(cached);
-    if (!this.#asking.has(key) && !mayAsk()) return Promise.resolve({ rcode: "SERVFAIL", answers: [] });
+    if (!this.#asking.has(key) && !mayAsk()) return Promise.resolve(emptyReply("SERVFAIL"));
     const asking = this.#asking.get(key) ?? this.#ask(content, name, type).finally(() => this.#asking.delete(key));
     this.#asking.set(key, asking);
     return asking;
@@ -242,11 +241,9 @@ export class DnsServer {
 
   async #ask(content: ConfigurationContent, name: string, type: string): Promise<Reply> {
     const answer = await this.#parts.askUpstream({ name, type }, resolversOf(content, name));
-    if (answer === undefined) return { rcode: "SERVFAIL", answers: [] };
-    const answers = this.#permitted(content, name, answersTo(name, type, answer));
-    const rcode = answer.rcode === "NXDOMAIN" && answers.length === 0 ? "NXDOMAIN" : "NOERROR";
-    const reply: Reply = { rcode, answers };
-    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + lowestTtlMs(answers), memoryOf(answers));
+    if (answer === undefined) return emptyReply("SERVFAIL");
+    const reply = replyOf(answer.rcode, this.#permitted(content, name, answersTo(name, type, answer)));
+    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + reply.ttlMs, memoryOf(reply));
     return reply;
   }
 
@@ -267,16 +264,17 @@ export class DnsServer {
   async #refreshName(content: ConfigurationContent, name: string): Promise<boolean> {
     const { names, clock } = this.#parts;
     const replies = await Promise.all([...addressTypes].map((type) => this.#resolve(content, name, type)));
-    const answers = replies.flatMap((reply) => reply.answers);
+    const withAddresses = replies.filter(({ addresses }) => addresses.length > 0);
     const key = destinationOfName(content, name);
-    if (addressesOf(answers).length === 0 || key === undefined) {
+    if (withAddresses.length === 0 || key === undefined) {
       names.postpone(name, clock.now() + retryMs);
       return false;
     }
+    const ttlMs = Math.min(...withAddresses.map((reply) => reply.ttlMs));
     // Each type has its own limit.
     let isNew = false;
-    for (const { answers: ofType } of replies) {
-      const learned = names.learn({ name, key }, addressesOf(ofType), lowestTtlMs(answers), clock.now(), undefined);
+    for (const { addresses } of withAddresses) {
+      const learned = names.learn({ name, key }, addresses, ttlMs, clock.now(), undefined);
       if (learned === "full") names.postpone(name, clock.now() + retryMs);
       isNew ||= learned === true;
     }
@@ -299,7 +297,7 @@ export class DnsServer {
 
   async #withinLimits(device: string, work: () => Promise<Reply>): Promise<Reply> {
     const ofDevice = this.#questionsOf.get(device) ?? 0;
-    if (this.#questions >= mostQuestions || ofDevice >= mostDeviceQuestions) return { rcode: "SERVFAIL", answers: [] };
+    if (this.#questions >= mostQuestions || ofDevice >= mostDeviceQuestions) return emptyReply("SERVFAIL");
     this.#questions++;
     this.#questionsOf.set(device, ofDevice + 1);
     try {
@@ -307,7 +305,7 @@ export class DnsServer {
     } catch (err) {
       // If the filters lack the addresses, the device must not get an answer that it cannot use.
       this.#parts.log("failed to answer a DNS question", { err });
-      return { rcode: "SERVFAIL", answers: [] };
+      return emptyReply("SERVFAIL");
     } finally {
       this.#questions--;
       const left = (this.#questionsOf.get(device) ?? 1) - 1;
@@ -322,13 +320,9 @@ export class DnsServer {
   }
 }
 
-/** The memory of decoded records in bytes, about: an object for each record and each string of a TXT record. */
-function memoryOf(answers: readonly Answer[]): number {
-  let strings = 0;
-  for (const answer of answers) {
-    if (answer.type === "TXT") strings += Array.isArray(answer.data) ? answer.data.length : 1;
-  }
-  return 500 * (answers.length + 1) + 110 * strings + packet.encodingLength({ answers: [...answers] });
+/** The memory of a cached reply in bytes, about. */
+function memoryOf({ records, addresses }: Reply): number {
+  return 500 + records.length + 100 * addresses.length;
 }
 
 function budgetOf(purpose: keyof typeof budgets): RateBudget {
