@@ -24,7 +24,7 @@ beforeEach(async () => {
 async function answerAfter(
   change: () => Promise<unknown>,
   headers: PersonHeaders,
-  request: { readonly url: string; readonly body: object },
+  request: { readonly method: "POST"; readonly url: string; readonly body: object },
 ) {
   let isMade = false;
   const body = new Readable({
