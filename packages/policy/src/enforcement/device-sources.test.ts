@@ -1,17 +1,18 @@
 import { expect, test } from "vitest";
 import {
+  changesSourceAt,
   type DeviceSources,
   latestSource,
   noSources,
   sourceAt,
   sourcesAtGateways,
-  withObservation,
+  withObservations,
 } from "./device-sources.ts";
 
 function sourcesOf(...observations: readonly (readonly [string | null, string, number])[]): DeviceSources {
-  return observations.reduce(
-    (sources, [gatewayId, address, at]) => withObservation(sources, gatewayId, { address, at }),
+  return withObservations(
     noSources,
+    observations.map(([gatewayId, address, at]) => ({ gatewayId, source: { address, at } })),
   );
 }
 
@@ -60,8 +61,48 @@ test.each([
   expect(latestSource(sources)).toBe(latest);
 });
 
-test("the same observation changes nothing", () => {
+test("the same and earlier observations change nothing", () => {
   const sources = sourcesOf([null, "192.0.2.1", 5], ["berlin", "192.0.2.2", 6]);
-  expect(withObservation(sources, "berlin", { address: "192.0.2.2", at: 6 })).toBe(sources);
-  expect(withObservation(sources, null, { address: "192.0.2.3", at: 4 })).toBe(sources);
+  const known = [
+    { gatewayId: "berlin", source: { address: "192.0.2.2", at: 6 } },
+    { gatewayId: "berlin", source: { address: "192.0.2.3", at: 5 } },
+    { gatewayId: null, source: { address: "192.0.2.3", at: 4 } },
+  ];
+  expect(withObservations(sources, known)).toBe(sources);
+});
+
+test("the former sources stay unchanged, and the gateways' observations are copied once", () => {
+  const sources = sourcesOf(["berlin", "192.0.2.2", 6]);
+  let copies = 0;
+  const gateways = new Map(sources.gateways);
+  gateways.entries = () => {
+    copies += 1;
+    return sources.gateways.entries() as MapIterator<[string, { address: string; at: number }]>;
+  };
+  Object.defineProperty(gateways, Symbol.iterator, { value: gateways.entries });
+  const many = Array.from({ length: 100 }, (_, index) => ({
+    gatewayId: `gateway ${index}`,
+    source: { address: "192.0.2.3", at: 7 },
+  }));
+  expect(withObservations({ ...sources, gateways }, many).gateways.size).toBe(101);
+  expect(copies).toBe(1);
+  expect(sources.gateways.size).toBe(1);
+});
+
+test.each([
+  ["a later one", { address: "192.0.2.9", at: 7 }, true],
+  ["an earlier one", { address: "192.0.2.9", at: 5 }, false],
+  ["another one of the same time", { address: "192.0.2.9", at: 6 }, true],
+  ["the same address", { address: "192.0.2.2", at: 7 }, false],
+])("whether the address at a gateway changes: %s", (_, source, changes) => {
+  const sources = sourcesOf([null, "192.0.2.1", 5], ["berlin", "192.0.2.2", 6]);
+  expect(changesSourceAt(sources, "berlin", source)).toBe(changes);
+  expect(sourceAt(withObservations(sources, [{ gatewayId: "berlin", source }]), "berlin")).toBe(
+    changes ? source.address : "192.0.2.2",
+  );
+});
+
+test("an observation of a gateway before that of the control plane does not change the address there", () => {
+  const sources = sourcesOf([null, "192.0.2.1", 5]);
+  expect(changesSourceAt(sources, "berlin", { address: "192.0.2.9", at: 4 })).toBe(false);
 });

@@ -22,7 +22,11 @@ export const noSources: DeviceSources = { controlPlane: null, gateways: new Map(
 
 /** @param gatewayId absent for gateways that observed nothing. @returns null if the address is unknown */
 export function sourceAt({ controlPlane, gateways }: DeviceSources, gatewayId?: string): string | null {
-  const own = gatewayId === undefined ? undefined : gateways.get(gatewayId);
+  return laterOf(controlPlane, gatewayId === undefined ? undefined : gateways.get(gatewayId));
+}
+
+/** @param own the observation of the gateway */
+function laterOf(controlPlane: ObservedSource | null, own: ObservedSource | undefined): string | null {
   if (own !== undefined && (controlPlane === null || controlPlane.at <= own.at)) return own.address;
   return controlPlane?.address ?? null;
 }
@@ -50,20 +54,47 @@ export function sourcesAtGateways(sources: DeviceSources): ReadonlyMap<string, s
   );
 }
 
+/** An observation with its observer. */
+export interface Observation {
+  /** Null for an observation of the control plane. */
+  readonly gatewayId: string | null;
+  readonly source: ObservedSource;
+}
+
+/** Whether the observer made neither the same nor a later observation before. */
+export function isNewObservation(
+  { controlPlane, gateways }: DeviceSources,
+  { gatewayId, source }: Observation,
+): boolean {
+  const before = gatewayId === null ? controlPlane : gateways.get(gatewayId);
+  if (before === null || before === undefined) return true;
+  return before.at === source.at ? before.address !== source.address : before.at < source.at;
+}
+
+/** Whether an observation of a gateway changes the address that counts at this gateway. */
+export function changesSourceAt(sources: DeviceSources, gatewayId: string, source: ObservedSource): boolean {
+  if (!isNewObservation(sources, { gatewayId, source })) return false;
+  return laterOf(sources.controlPlane, source) !== sourceAt(sources, gatewayId);
+}
+
 /**
- * Adds an observation.
+ * Adds observations. The gateways' observations are copied once, because a device may have thousands of them.
  *
- * @param gatewayId null for an observation of the control plane
- * @returns the same sources if the observer made the same or a later observation before
+ * @returns the same sources if none of the observations is new
  */
-export function withObservation(
-  sources: DeviceSources,
-  gatewayId: string | null,
-  observation: ObservedSource,
-): DeviceSources {
-  const before = gatewayId === null ? (sources.controlPlane ?? undefined) : sources.gateways.get(gatewayId);
-  const isSame = before?.address === observation.address && before.at === observation.at;
-  if (isSame || (before !== undefined && before.at > observation.at)) return sources;
-  if (gatewayId === null) return { ...sources, controlPlane: observation };
-  return { ...sources, gateways: new Map(sources.gateways).set(gatewayId, observation) };
+export function withObservations(sources: DeviceSources, observations: Iterable<Observation>): DeviceSources {
+  let { controlPlane } = sources;
+  let gateways: Map<string, ObservedSource> | undefined;
+  for (const observation of observations) {
+    const { gatewayId, source } = observation;
+    if (!isNewObservation({ controlPlane, gateways: gateways ?? sources.gateways }, observation)) continue;
+    if (gatewayId === null) {
+      controlPlane = source;
+      continue;
+    }
+    gateways ??= new Map(sources.gateways);
+    gateways.set(gatewayId, source);
+  }
+  if (controlPlane === sources.controlPlane && gateways === undefined) return sources;
+  return { controlPlane, gateways: gateways ?? sources.gateways };
 }

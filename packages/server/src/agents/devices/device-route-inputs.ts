@@ -1,5 +1,5 @@
 import { type RoutedDevice, type RouteInputs, servingGateways } from "@gatehouse/policy/enforcement/device-routes";
-import { withObservation } from "@gatehouse/policy/enforcement/device-sources";
+import { isNewObservation, type Observation, withObservations } from "@gatehouse/policy/enforcement/device-sources";
 import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
 import { withUsableKeys } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
@@ -57,6 +57,8 @@ export class DeviceRouteInputs {
   readonly #projection = new TenantProjection();
   #current: TenantModel | undefined;
   readonly #devices = new Map<string, RoutedDevice>();
+  /** Observations of devices that their facts do not reflect yet. */
+  readonly #observed = new Map<string, Observation[]>();
   readonly #gateways = new Map<string, GatewayLink>();
   /** The gateways without keys that belong to other gateways. */
   #usable: ReadonlyMap<string, GatewayLink> = new Map();
@@ -107,18 +109,31 @@ export class DeviceRouteInputs {
     return (this.#changedIn.get(resourceId) ?? 0) > epoch;
   }
 
-  /** Takes a new source address of a device. @returns whether it is new */
-  move({ deviceId, gatewayId, source }: MovedDevice): boolean {
-    const device = this.#devices.get(deviceId);
-    if (device === undefined) return false;
-    const sources = withObservation(device.sources, gatewayId, source);
-    if (sources === device.sources) return false;
-    this.#devices.set(deviceId, { ...device, sources });
+  /** Takes a new source address of a device, for `settle`. @returns whether it is new */
+  move(moved: MovedDevice): boolean {
+    const device = this.#devices.get(moved.deviceId);
+    if (device === undefined || !isNewObservation(device.sources, moved)) return false;
+    const observed = this.#observed.get(moved.deviceId);
+    if (observed === undefined) this.#observed.set(moved.deviceId, [moved]);
+    else observed.push(moved);
     return true;
+  }
+
+  /** The facts of a device, with the observations so far. Its sources are copied here, once for many observations. */
+  settle(deviceId: string): RoutedDevice | undefined {
+    const device = this.#devices.get(deviceId);
+    const observed = this.#observed.get(deviceId);
+    if (device === undefined || observed === undefined) return device;
+    this.#observed.delete(deviceId);
+    const sources = withObservations(device.sources, observed);
+    const settled = sources === device.sources ? device : { ...device, sources };
+    this.#devices.set(deviceId, settled);
+    return settled;
   }
 
   forget(deviceId: string): void {
     this.#devices.delete(deviceId);
+    this.#observed.delete(deviceId);
   }
 
   /** Takes an entry of the outbox, for the next refresh. */

@@ -97,7 +97,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     // Until its token and its key are checked, an agent gets no answers for the device.
     if (!this.connections.isCurrent(connection)) return;
     const { agentId: deviceId } = connection.agent;
-    const routed = this.#inputs.routeInputs.devices.get(deviceId);
+    const routed = this.#inputs.settle(deviceId);
     const { sources, country } = routed ?? { sources: noSources, country: null };
     const { tenantId } = this.#options;
     void this.#questions.answer(connection, { tenantId, deviceId, sources, country }, question);
@@ -299,6 +299,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 
   #wantedRoutesOf(connection: DeviceConnection): WantedRoutes | undefined {
     if (connection.isClosed) return undefined;
+    this.#inputs.settle(connection.agent.agentId);
     const { model, routeInputs, serving, generation, epoch } = this.#inputs;
     const lifeMs = this.#options.lifeMs ?? this.#inputs.lifeMs;
     const content = deviceConfiguration(model, routeInputs, connection.agent.agentId, this.#now(), connection.routes);

@@ -8,13 +8,13 @@ import {
   type KnownKey,
   keyClaimFault,
 } from "@gatehouse/agent-protocol/link/key-proof";
-import { sourceAt, withObservation } from "@gatehouse/policy/enforcement/device-sources";
-import type { DeviceLink, LinkChange } from "@gatehouse/policy/enforcement/links";
+import { changesSourceAt, isNewObservation, withObservations } from "@gatehouse/policy/enforcement/device-sources";
+import type { LinkChange } from "@gatehouse/policy/enforcement/links";
 import { type EnforcementChange, TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import { hashing } from "@gatehouse/policy/enforcement/tree-work";
 import { type KeyFault, keyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
-import type { Work } from "@gatehouse/policy/work";
+import { entryCost, forEach, type Work } from "@gatehouse/policy/work";
 import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -30,6 +30,8 @@ import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "..
 
 /** After this share of its validity period, all content is computed for a new period. */
 const renewedAfter = 1 / 2;
+/** An observation of a source address, in units of work. */
+const moveCost = 15;
 
 export interface DesiredStateOptions {
   readonly tenantId: string;
@@ -67,7 +69,7 @@ export class DesiredState {
   /** The prefix of the tenant's IPv6 tunnel addresses; undefined before the first address is assigned. */
   #prefix: string | undefined;
   /** New observations of devices' source addresses. */
-  #moved: readonly MovedDevice[] = [];
+  #moved: MovedDevice[] = [];
   /** The keys of gateways, as stored. */
   #keys = new Map<string, KnownKey>();
   /** The gateways whose keys were read before the first refresh. */
@@ -129,9 +131,7 @@ export class DesiredState {
   /** Whether an observation of a gateway changes the source address that counts at the gateway. */
   isMove({ deviceId, gatewayId, source }: MovedDevice & { readonly gatewayId: string }): boolean {
     const link = this.#enforcement?.links.devices.get(deviceId);
-    if (link === undefined) return false;
-    const after = withObservation(link.sources, gatewayId, source);
-    return sourceAt(after, gatewayId) !== sourceAt(link.sources, gatewayId);
+    return link !== undefined && changesSourceAt(link.sources, gatewayId, source);
   }
 
   /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
@@ -174,13 +174,13 @@ export class DesiredState {
   /** Takes new source addresses of devices, for the next refresh. @returns whether there are any */
   moved(devices: readonly MovedDevice[]): boolean {
     const links = this.#enforcement?.links.devices;
-    const isChange = ({ deviceId, gatewayId, source }: MovedDevice) => {
-      const link = links?.get(deviceId);
-      return link !== undefined && withObservation(link.sources, gatewayId, source) !== link.sources;
+    const isChange = (moved: MovedDevice) => {
+      const link = links?.get(moved.deviceId);
+      return link !== undefined && isNewObservation(link.sources, moved);
     };
     // The rows that a reload has read may be older. The refresh after it compares these addresses with the new links.
     const changed = this.#isReloading ? devices : devices.filter(isChange);
-    this.#moved = [...this.#moved, ...changed];
+    for (const moved of changed) this.#moved.push(moved);
     return changed.length > 0;
   }
 
@@ -218,7 +218,7 @@ export class DesiredState {
 
   async #update(model: Model, changed: ChangedRecords, moved: readonly MovedDevice[]): Promise<Refreshed> {
     // Rows are read after addresses were observed, so they come last: they may have another key than the present link.
-    const moves = this.#moves(moved);
+    const moves = moved.length === 0 ? [] : await this.#perform(this.#findingMoves(moved));
     const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
     const now = this.#options.clock.now().getTime();
     const hasChanged = changes.length + changed.size > 0 || now >= (this.#enforcement?.nextSessionEnd ?? now + 1);
@@ -231,7 +231,8 @@ export class DesiredState {
       this.#projection.missed();
       throw error;
     } finally {
-      this.#idsByAddress = undefined;
+      // Devices keep their addresses in the tunnel when they move.
+      if (changed.size > 0) this.#idsByAddress = undefined;
     }
   }
 
@@ -318,15 +319,24 @@ export class DesiredState {
     return changes;
   }
 
-  #moves(moved: readonly MovedDevice[]): LinkChange[] {
-    const links = new Map<string, DeviceLink>();
-    for (const { deviceId, gatewayId, source } of moved) {
-      const link = links.get(deviceId) ?? this.#enforcement?.links.devices.get(deviceId);
-      if (link === undefined) continue;
-      const sources = withObservation(link.sources, gatewayId, source);
-      if (sources !== link.sources) links.set(deviceId, { ...link, sources });
-    }
-    return Array.from(links.values(), (link) => ({ kind: "device-link", link }));
+  *#findingMoves(moved: readonly MovedDevice[]): Work<LinkChange[]> {
+    const byDevice = new Map<string, MovedDevice[]>();
+    yield* forEach(moved, moveCost, (each) => {
+      const own = byDevice.get(each.deviceId);
+      if (own === undefined) byDevice.set(each.deviceId, [each]);
+      else own.push(each);
+    });
+    const changes: LinkChange[] = [];
+    const links = this.#enforcement?.links.devices;
+    const costOf = ([id, own]: readonly [string, readonly MovedDevice[]]) =>
+      moveCost * own.length + entryCost * (links?.get(id)?.sources.gateways.size ?? 0);
+    yield* forEach(byDevice, costOf, ([id, own]) => {
+      const link = links?.get(id);
+      if (link === undefined) return;
+      const sources = withObservations(link.sources, own);
+      if (sources !== link.sources) changes.push({ kind: "device-link", link: { ...link, sources } });
+    });
+    return changes;
   }
 
   #read<T>(work: (tx: Parameters<typeof readLinkRows>[0]) => Promise<T>): Promise<T> {
