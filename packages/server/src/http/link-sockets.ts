@@ -191,6 +191,8 @@ function serve(webSocket: WebSocket, open: (transport: LinkTransport) => LinkRec
     get bufferedBytes() {
       return webSocket.bufferedAmount;
     },
+    pause: () => webSocket.pause(),
+    resume: () => webSocket.resume(),
     close: (code, reason) => {
       webSocket.close(code, reason);
       // An unresponsive peer does not complete the close.

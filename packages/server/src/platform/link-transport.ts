@@ -6,6 +6,9 @@ export interface LinkTransport {
   send(text: string, sent: () => void): void;
   /** Bytes that are not sent yet. */
   readonly bufferedBytes: number;
+  /** Stops reading. Frames that were read already may still be received. */
+  pause(): void;
+  resume(): void;
   close(code: number, reason: string): void;
   /** Closes the connection without waiting for the other side. */
   terminate(): void;

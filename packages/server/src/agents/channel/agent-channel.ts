@@ -6,6 +6,7 @@ import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
+import type { Steps } from "../../platform/concurrency/tenant-turns.ts";
 import { TimeSlicedQueue } from "../../platform/concurrency/time-sliced-queue.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
@@ -51,7 +52,8 @@ export interface TenantAgents<Message extends AgentMessage, Connection extends A
   readonly isIdle: boolean;
   /** @throws AppError database_unavailable; then the connection is ended */
   join(connection: Connection, hello: Hello<Message>, claim: KeyClaim): Promise<void>;
-  received(connection: Connection, message: LaterMessage<Message>): void;
+  /** @returns the rest of the work that the message causes, if it is long */
+  received(connection: Connection, message: LaterMessage<Message>): Steps | undefined;
   /** The connection is closed. It may never have joined. */
   left(connection: Connection): void;
   /** The outbox has an entry of this tenant. */

@@ -97,6 +97,8 @@ export class AgentConnection<
   #characterCredit = characterBurst;
   #creditedAt: number;
   #isClosed = false;
+  /** Received frames that are not handled yet. */
+  #waiting = 0;
   readonly version: LinkVersion;
   /** The state of the link until the agent is admitted. */
   greeting: Greeting<HelloFrame>;
@@ -126,6 +128,23 @@ export class AgentConnection<
   /** Whether the agent is not admitted yet. */
   get isPending(): boolean {
     return this.greeting.phase === "hello" || this.greeting.phase === "proof";
+  }
+
+  /** Whether received frames wait, or are being handled. */
+  get hasWaiting(): boolean {
+    return this.#waiting > 0;
+  }
+
+  /** A received frame has to wait. No more are read until it is handled. */
+  wait(): void {
+    this.#waiting += 1;
+    if (this.#waiting === 1) this.#transport.pause();
+  }
+
+  /** A frame that had to wait was handled. */
+  waited(): void {
+    this.#waiting -= 1;
+    if (this.#waiting === 0) this.#transport.resume();
   }
 
   /** Counts a frame. @param length in characters @returns whether the agent sends too many, or too much */

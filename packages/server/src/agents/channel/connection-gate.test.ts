@@ -1,6 +1,6 @@
 import type { DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import { createLog } from "../../platform/log.ts";
@@ -9,7 +9,12 @@ import { ConnectionGate, type ConnectionLimits } from "./connection-gate.ts";
 
 const agent = { tenantId: "one" };
 
-function gateFor(limits: Partial<ConnectionLimits>) {
+interface Seen {
+  received(sequence: number): undefined;
+  left(): void;
+}
+
+function gateFor(limits: Partial<ConnectionLimits>, seen?: Seen) {
   let joined = 0;
   const gate = new ConnectionGate<DeviceMessage, DeviceConnection>(
     { clock: systemClock, log: createLog("silent"), limits },
@@ -17,11 +22,11 @@ function gateFor(limits: Partial<ConnectionLimits>) {
       joined: () => joined,
       joinedOf: (tenantId) => (tenantId === "one" ? joined : 0),
       join: async () => undefined,
-      received: () => undefined,
+      received: (_, message) => seen?.received("sequence" in message ? message.sequence : 0),
       newChallenge: () => {
         throw new Error("no agent says hello");
       },
-      left: () => undefined,
+      left: () => seen?.left(),
       logFields: () => ({}),
     },
   );
@@ -37,6 +42,8 @@ function openAt(gate: ReturnType<typeof gateFor>["gate"], tokenHash: string, ten
   const ends = { isTerminated: false };
   const transport = {
     bufferedBytes: 0,
+    pause: () => undefined,
+    resume: () => undefined,
     send: (text: string, done: () => void) => {
       sent.push(text);
       done();
@@ -125,6 +132,88 @@ test("a tenant with all its connections is refused, and others are not", async (
   await expect(gate.admit(async () => other)).resolves.toBe(other);
 });
 
+describe("frames that arrive at once and take long", () => {
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  const heartbeat = (sequence: number) => JSON.stringify({ type: "heartbeat", sequence, gateways: [] });
+
+  function admitted() {
+    let now = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now);
+    const seen: (number | "left")[] = [];
+    const { gate } = gateFor(
+      {},
+      {
+        received: (sequence) => {
+          now += 5;
+          seen.push(sequence);
+          return undefined;
+        },
+        left: () => seen.push("left"),
+      },
+    );
+    const open = (tenantId: string) => {
+      const reading = { isPaused: false };
+      const transport = {
+        bufferedBytes: 0,
+        pause: () => {
+          reading.isPaused = true;
+        },
+        resume: () => {
+          reading.isPaused = false;
+        },
+        send: () => undefined,
+        close: () => undefined,
+        terminate: () => undefined,
+      };
+      const presented = { tenantId, agentId: "agent", tokenHash: tenantId };
+      const connection = new DeviceConnection(presented, transport, "192.0.2.1", 3, systemClock.now().getTime());
+      const receiver = gate.open(connection);
+      connection.greeting = { phase: "admitted" };
+      return { connection, receiver, reading };
+    };
+    return { gate, open, seen };
+  }
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+
+  test("are handled in order, one in a turn of the event loop, and no more are read meanwhile", async () => {
+    const { open, seen } = admitted();
+    const { receiver, reading } = open("one");
+    for (const sequence of [1, 2, 3]) receiver.received(heartbeat(sequence));
+    expect(seen).toEqual([1]);
+    expect(reading.isPaused).toBe(true);
+    await turn();
+    expect(seen).toEqual([1, 2]);
+    expect(reading.isPaused).toBe(true);
+    await turn();
+    expect(seen).toEqual([1, 2, 3]);
+    expect(reading.isPaused).toBe(false);
+  });
+
+  test("of one tenant do not hold up another's", async () => {
+    const { open, seen } = admitted();
+    for (const sequence of [1, 2, 3]) open("one").receiver.received(heartbeat(sequence));
+    open("two").receiver.received(heartbeat(4));
+    for (let rounds = 0; rounds < 3; rounds += 1) await turn();
+    expect(seen).toEqual([1, 2, 4, 3]);
+  });
+
+  test("count if the agent ends the connection meanwhile, and it is not dropped for silence", async () => {
+    const { gate, open, seen } = admitted();
+    const { connection, receiver } = open("one");
+    connection.heardAt = Date.now() - heartbeatTimeoutMs - 1;
+    receiver.received(heartbeat(1));
+    receiver.received(heartbeat(2));
+    connection.heardAt = Date.now() - heartbeatTimeoutMs - 1;
+    gate.dropSilent([connection]);
+    receiver.closed();
+    expect(seen).toEqual([1]);
+    for (let rounds = 0; rounds < 2; rounds += 1) await turn();
+    expect(seen).toEqual([1, 2, "left"]);
+  });
+});
+
 describe("connections that are checked after the replica stood still", () => {
   const transport = () => {
     const frames: { readonly text: string; readonly sent: () => void }[] = [];
@@ -133,6 +222,8 @@ describe("connections that are checked after the replica stood still", () => {
       frames,
       terminate,
       bufferedBytes: 0,
+      pause: () => undefined,
+      resume: () => undefined,
       send: (text: string, sent: () => void) => void frames.push({ text, sent }),
       close: () => undefined,
     };

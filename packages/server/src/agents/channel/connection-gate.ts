@@ -4,6 +4,7 @@ import type { KeyClaim, KeyProof } from "@gatehouse/agent-protocol/link/key-proo
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
+import { type Steps, TenantTurns } from "../../platform/concurrency/tenant-turns.ts";
 import type { LinkReceiver } from "../../platform/link-transport.ts";
 import type { Log } from "../../platform/log.ts";
 import type { AgentConnection, PresentedAgent } from "./agent-connection.ts";
@@ -50,7 +51,7 @@ export interface ConnectionHost<Message extends AgentMessage, Connection extends
   readonly join: (connection: Connection, hello: Hello<Message>, claim: KeyClaim) => Promise<void>;
   /** Returns a challenge to prove the agent's key. */
   readonly newChallenge: (connection: Connection) => OpenChallenge;
-  readonly received: (connection: Connection, message: LaterMessage<Message>) => void;
+  readonly received: (connection: Connection, message: LaterMessage<Message>) => Steps | undefined;
   /** The connection is closed. It may never have joined. */
   readonly left: (connection: Connection) => void;
   readonly logFields: (connection: Connection) => object;
@@ -70,6 +71,8 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
   /** Open connections whose agents have not been admitted. */
   readonly #pending: PendingConnections<Connection>;
   readonly #lookUps: Semaphore;
+  /** The frames that agents sent. A long heartbeat takes milliseconds, and many can arrive at once. */
+  readonly #received: TenantTurns;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -79,6 +82,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     this.#limits = { ...defaultLimits, ...options.limits };
     this.#pending = new PendingConnections(this.#limits);
     this.#lookUps = new Semaphore(this.#limits.lookUps);
+    this.#received = new TenantTurns((error) => options.log.error({ err: error }, "failed to handle an agent's frame"));
   }
 
   /** The number of open connections. */
@@ -116,9 +120,13 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
       get isPending() {
         return connection.isPending;
       },
-      received: (text) => this.#received(connection, text),
+      received: (text) => this.#receive(connection, text),
       violated: () => this.#end(connection),
-      closed: () => this.#closed(connection),
+      closed: () => {
+        // The frames before the end count.
+        if (connection.hasWaiting) this.#perform(connection, this.#closing(connection));
+        else this.#closed(connection);
+      },
     };
   }
 
@@ -132,7 +140,10 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   /** Drops connections that missed their heartbeats: a network may lose a connection without notice. */
   dropSilent(connections: Iterable<Connection>): void {
-    this.#dropAfterTurn(connections, ({ heardAt }) => this.#now() - heardAt > heartbeatTimeoutMs);
+    this.#dropAfterTurn(
+      connections,
+      ({ heardAt, hasWaiting }) => !hasWaiting && this.#now() - heardAt > heartbeatTimeoutMs,
+    );
   }
 
   /** Drops connections whose agents have not read a frame for a long time, while others of the tenant wait. */
@@ -168,13 +179,33 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     return Math.round(500 + Math.random() * spreadMs);
   }
 
-  #received(connection: Connection, text: string): void {
+  #receive(connection: Connection, text: string): void {
     if (connection.isClosed) return;
-    const now = this.#now();
-    if (connection.isFlooding(now, text.length)) {
+    if (connection.isFlooding(this.#now(), text.length)) {
       this.#end(connection);
       return;
     }
+    this.#perform(connection, this.#handling(connection, text));
+  }
+
+  /** Performs work after what was received before. The connection reads no more until the work is over. */
+  #perform(connection: Connection, work: Steps): void {
+    let waits = false;
+    function* performing(): Steps {
+      try {
+        yield* work;
+      } finally {
+        if (waits) connection.waited();
+      }
+    }
+    if (this.#received.perform(connection.agent.tenantId, performing())) return;
+    waits = true;
+    connection.wait();
+  }
+
+  *#handling(connection: Connection, text: string): Steps {
+    if (connection.isClosed) return;
+    const now = this.#now();
     const read = connection.reader.read(text);
     if (read.kind === "part") return;
     if (read.kind === "fault") {
@@ -196,7 +227,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
         this.#join(connection, output.hello as unknown as Hello<Message>, output.claim); // the hello that was read
         break;
       case "forward":
-        this.#host.received(connection, message as unknown as LaterMessage<Message>); // neither hello nor proof
+        yield* this.#host.received(connection, message as unknown as LaterMessage<Message>) ?? []; // neither hello nor proof
         break;
       case "close":
         this.#end(connection);
@@ -215,6 +246,11 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
 
   #end(connection: Connection): void {
     connection.end("protocol", this.jitterMs());
+    this.#closed(connection);
+  }
+
+  // biome-ignore lint/correctness/useYield: the end is one step
+  *#closing(connection: Connection): Steps {
     this.#closed(connection);
   }
 

@@ -2,7 +2,14 @@ import { expect, test } from "vitest";
 import { DeviceConnection, type DeviceReason } from "../devices/device-connection.ts";
 import { ConnectionRegistry } from "./connection-registry.ts";
 
-const transport = { bufferedBytes: 0, send: () => undefined, close: () => undefined, terminate: () => undefined };
+const transport = {
+  bufferedBytes: 0,
+  pause: () => undefined,
+  resume: () => undefined,
+  send: () => undefined,
+  close: () => undefined,
+  terminate: () => undefined,
+};
 const agent = { tenantId: "one", agentId: "laptop", tokenHash: "" };
 const newConnection = () => new DeviceConnection(agent, transport, "192.0.2.1", 3, 0);
 

@@ -84,7 +84,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     this.#updates.request();
   }
 
-  received(connection: DeviceConnection, message: LaterMessage<DeviceMessage>): void {
+  received(connection: DeviceConnection, message: LaterMessage<DeviceMessage>): undefined {
     if (message.type === "heartbeat") {
       connection.sendIfRead({ type: "heartbeat-answer", sequence: message.sequence });
     } else if (message.type === "question") this.#answer(connection, message);

@@ -1,11 +1,12 @@
 import { configurationFrames } from "@gatehouse/agent-protocol/gateway/configuration-frames";
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-versions";
-import type { AgentMessage, Heartbeat, Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import type { AgentMessage, Heartbeat, Hello, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
+import type { Steps } from "../../platform/concurrency/tenant-turns.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
 import { clockToleranceMs, orderToFollow } from "../channel/configuration-timing.ts";
@@ -30,6 +31,8 @@ const idleMs = 10 * 60_000;
 const aliveIntervalMs = 8_000;
 /** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
+/** The peers of a heartbeat that are handled at once. */
+const peersInStep = 100;
 
 export interface TenantGatewaysOptions extends TenantParts {
   readonly replicaId: string;
@@ -148,10 +151,11 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     queue.add(() => this.#reportGeneration());
   }
 
-  received(connection: GatewayConnection, message: LaterMessage<AgentMessage>): void {
-    if (message.type === "heartbeat") this.#heartbeat(connection, message);
-    else if (message.type === "applied") connection.session?.applied(message);
+  received(connection: GatewayConnection, message: LaterMessage<AgentMessage>): Steps | undefined {
+    if (message.type === "heartbeat") return this.#heartbeat(connection, message);
+    if (message.type === "applied") connection.session?.applied(message);
     else connection.session?.failed(message);
+    return undefined;
   }
 
   left(connection: GatewayConnection): void {
@@ -409,16 +413,22 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     connection.wantedSince = undefined;
   }
 
-  #heartbeat(connection: GatewayConnection, heartbeat: Heartbeat): void {
-    const { tenantId, clock, sources } = this.#options;
-    const { agentId: gatewayId } = connection.agent;
-    const now = clock.now();
+  *#heartbeat(connection: GatewayConnection, heartbeat: Heartbeat): Steps {
+    const now = this.#options.clock.now();
     connection.sendIfRead({ type: "heartbeat-answer", sequence: heartbeat.sequence });
     // Until its token and its key are checked, an agent reports nothing about the gateway.
     if (!this.connections.isCurrent(connection)) return;
     this.#recorder.heartbeat(connection, heartbeat, now);
+    for (let start = 0; start < heartbeat.peers.length; start += peersInStep) {
+      yield;
+      this.#reported(connection, heartbeat.peers.slice(start, start + peersInStep), now);
+    }
+  }
+
+  #reported({ agent: { agentId: gatewayId } }: GatewayConnection, reports: readonly PeerReport[], now: Date): void {
+    const { tenantId, sources } = this.#options;
     const peers = this.#desired.contentOf(gatewayId)?.peers;
-    for (const { peer, lastHandshake, address } of heartbeat.peers) {
+    for (const { peer, lastHandshake, address } of reports) {
       // A gateway may report only on its own peers.
       const deviceId = peers?.get(peer) === undefined ? undefined : this.#desired.deviceIdAt(peer);
       if (deviceId === undefined || lastHandshake === undefined) continue;

@@ -14,8 +14,11 @@ import * as queries from "./device-sources.queries.ts";
 /** Observations within this time are stored together, in milliseconds. */
 const batchMs = 100;
 const retryMs = 1_000;
-/** The most devices that one statement writes or reads. */
-const batchSize = 2_000;
+/**
+ * The most observations that one statement writes or reads. The rows of a statement are read and used in one turn of
+ * the event loop.
+ */
+const batchSize = 500;
 /**
  * A change may be committed this long after its time, in milliseconds: longer than any statement runs. The periods of
  * two polls overlap by this much.

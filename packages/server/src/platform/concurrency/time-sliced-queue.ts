@@ -1,5 +1,5 @@
 /** How long queued work may block the event loop at a time, in milliseconds. */
-const sliceMs = 8;
+const sliceMs = 4;
 
 /**
  * Short pieces of work, executed in order and in slices. When a thousand gateways need a new configuration at the same
