@@ -1,12 +1,13 @@
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
+import type { Work } from "@gatehouse/policy/work";
 import { expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { createAccessNetwork } from "../../testing/access-network.ts";
 import { sharedTestServer } from "../../testing/test-server.ts";
 import { DesiredState } from "./desired-state.ts";
 
-/** A desired state without connected gateways, which counts the hashes that it computes. */
+/** A desired state without connected gateways, which counts its hashes and the pauses of its work. */
 async function newDesiredState() {
   const server = await sharedTestServer();
   const tenant = await server.newTenant();
@@ -16,13 +17,26 @@ async function newDesiredState() {
     hashes += 1;
     return `${text.length}`;
   };
-  const { database, models, evaluator } = server.runner;
+  const { database, models, evaluator: shared } = server.runner;
+  let pauses = 0;
+  function* counting<Result>(work: Work<Result>): Work<Result> {
+    for (;;) {
+      const step = work.next();
+      if (step.done === true) return step.value;
+      pauses += 1;
+      yield step.value;
+    }
+  }
+  const evaluator = {
+    decide: <Result>(tenantId: string, work: Work<Result>) => shared.decide(tenantId, counting(work)),
+  };
   const versionsOf = () => new Set<LinkVersion>();
   const options = { tenantId: tenant.id, database, models, clock: systemClock, evaluator, sha256, versionsOf };
   const desired = new DesiredState(options);
   const [gateway = expect.fail("the network has gateways")] = network.gateways;
   const content = (): ContentTree => desired.contentOf(gateway.id) ?? expect.fail("the gateway has no content");
-  return { desired, gatewayId: gateway.id, content, sha256, hashes: () => hashes };
+  const deviceId = network.ann.device;
+  return { desired, gatewayId: gateway.id, deviceId, content, sha256, hashes: () => hashes, pauses: () => pauses };
 }
 
 test("the content of a gateway that connects for the first time is hashed before it is used", async () => {
@@ -43,4 +57,29 @@ test("a composition ends when the desired state is stopped", async () => {
   desired.stop();
   await expect(refreshed).rejects.toThrow("stopped");
   expect(desired.contentOf(gatewayId)).toBeUndefined();
+});
+
+test("many observations of source addresses are added in slices", async () => {
+  const { desired, deviceId, gatewayId, pauses } = await newDesiredState();
+  await desired.refresh();
+  const observe = (count: number) =>
+    desired.moved(
+      Array.from({ length: count }, (_, index) => ({
+        deviceId,
+        gatewayId: index % 2 === 0 ? gatewayId : null,
+        source: { address: `192.0.2.${index % 250}`, at: (pauses() + 1) * 100_000 + index },
+      })),
+    );
+  const pausesWith = async (count: number) => {
+    const before = pauses();
+    expect(observe(count)).toBe(true);
+    await desired.refresh();
+    return pauses() - before;
+  };
+  const few = await pausesWith(2);
+  expect(await pausesWith(5_000)).toBeGreaterThan(few + 20);
+  const last = { deviceId, gatewayId, source: { address: "198.51.100.7", at: Number.MAX_SAFE_INTEGER } };
+  expect([desired.moved([last]), (await desired.refresh()).isReload]).toEqual([true, false]);
+  // Known now.
+  expect([desired.moved([last]), desired.isMove(last)]).toEqual([false, false]);
 });
