@@ -1,6 +1,9 @@
 /** How long work may block the event loop in one of its rounds, in milliseconds, unless a single step takes longer. */
 const roundMs = 2;
 
+/** The number of performed pieces of work that a busy tenant keeps in memory at most. */
+const mostPerformed = 256;
+
 /** Work in short steps. */
 export type Steps = Generator<void, void, void>;
 
@@ -67,6 +70,10 @@ export class TenantTurns {
     do isOver = work === undefined || this.#step(work);
     while (!isOver && this.#usedMs < roundMs);
     if (isOver) waiting.next += 1;
+    if (waiting.next === mostPerformed) {
+      waiting.works.splice(0, mostPerformed);
+      waiting.next = 0;
+    }
     this.#waiting.delete(tenantId);
     if (waiting.next < waiting.works.length) this.#waiting.set(tenantId, waiting);
     return isOver;
