@@ -117,8 +117,6 @@ export const overview = {
     empty: "A gateway is the entry point of your network. Create one, then run its command on a machine there.",
     generation: "Generation",
     generations: "{{applied}} of {{target}}",
-    inMaintenance: "In maintenance",
-    notDeployed: "Not deployed yet",
     table: "Applied configurations",
     title: "Gateways",
   },

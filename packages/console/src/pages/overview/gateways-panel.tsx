@@ -111,6 +111,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
             <Table.Tr>
               <Table.Th miw={104}>{t("common.name")}</Table.Th>
               <Table.Th>{t("common.status")}</Table.Th>
+              <Table.Th>{t("gateways.sync.title")}</Table.Th>
               <Table.Th visibleFrom="xl">{t("overview.gateways.generation")}</Table.Th>
               <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
             </Table.Tr>
@@ -122,7 +123,10 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
                   <RecordLink to={`/gateways/${gateway.id}`}>{gateway.name}</RecordLink>
                 </Table.Td>
                 <Table.Td>
-                  {sync === undefined ? "…" : <Status tone={toneOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
+                  <StatusOf value={gateway.status} />
+                </Table.Td>
+                <Table.Td>
+                  <Configuration gateway={gateway} sync={sync} />
                 </Table.Td>
                 <Table.Td visibleFrom="xl">{formatGenerations(sync)}</Table.Td>
                 <Table.Td visibleFrom="lg" className="one-line">
@@ -147,17 +151,15 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 }
 
 /** A gateway that was never deployed is not behind, and one in maintenance is not expected to enforce anything. */
-function toneOf({ status }: Gateway, sync: GatewaySync) {
-  return status === "PENDING" || status === "MAINTENANCE" ? "waiting" : formatSync(sync).tone;
+function Configuration({ gateway: { status }, sync }: Row) {
+  if (status === "PENDING" || status === "MAINTENANCE") return "–";
+  if (sync === undefined) return "…";
+  const { text, tone } = formatSync(sync);
+  return <Status tone={tone}>{text}</Status>;
 }
 
 /** The applied generation, and the target if it is another one. */
 function formatGenerations(sync: GatewaySync | undefined): string {
   const [applied, target] = [formatGeneration(sync?.applied ?? null), formatGeneration(sync?.wanted ?? null)];
   return applied === target || target === "–" ? applied : t("overview.gateways.generations", { applied, target });
-}
-
-function wordsOf({ status }: Gateway, sync: GatewaySync): string {
-  if (status === "MAINTENANCE") return t("overview.gateways.inMaintenance");
-  return status === "PENDING" ? t("overview.gateways.notDeployed") : formatSync(sync).text;
 }
