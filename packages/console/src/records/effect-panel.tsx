@@ -95,7 +95,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
           {t("records.effect.moreGroups", { count: groupCount - groups.length })}
         </Text>
       )}
-      {groups.some(({ before, after }) => before === "sometimes" || after === "sometimes") && (
+      {hasSometimes(effect) && (
         <Text size="sm" c="dimmed">
           {t("records.effect.sometimes")}
         </Text>
@@ -140,6 +140,11 @@ export function EffectCounts({ effect: { gained, lost }, tense }: EffectCountsPr
       <Status tone={lost.pairs > 0 ? "bad" : "idle"}>{formatCounts("lost", lost, tense)}</Status>
     </Group>
   );
+}
+
+/** Whether somebody has access in some circumstances only, before or after the change. */
+export function hasSometimes({ groups }: Effect): boolean {
+  return groups.some(({ before, after }) => before === "sometimes" || after === "sometimes");
 }
 
 /** Whether the table counts subjects or resources that it does not name. */
