@@ -35,6 +35,7 @@ export const graph = {
     region: "Graph filter",
     showUsers: "Show users",
     summary: "Showing paths through <name/>: {{allows}}, {{denies}}.",
+    summaryWithAll: "Showing paths for <name/>, including policies for all users: {{allows}}, {{denies}}.",
     what: "What they can reach",
     who: "Who can reach it",
   },
