@@ -122,6 +122,8 @@ export const overview = {
   },
   notPermitted: "Your key cannot read anything on this page. The navigation lists the pages that it can read.",
   summary: {
+    approvals_one: "{{count, number}} device awaits approval",
+    approvals_other: "{{count, number}} devices await approval",
     besidesDefault: "plus the default",
     closed_one: "{{count, number}} address is in a closed block",
     closed_other: "{{count, number}} addresses are in closed blocks",

@@ -147,3 +147,14 @@ test("a time that never was is less prominent than a time", async () => {
   const text = await screen.findByText(t("common.never"));
   await waitFor(() => expect(text.style.color).toContain("dimmed"));
 });
+
+test("devices that wait for an administrator are part of what needs attention", async () => {
+  const two = [sample("Device", { id: newId() }), sample("Device", { id: newId() })];
+  mockApi.answer("get", "/tenants/devices", ({ query }) => pageOf(query["filter[approval]"] === "pending" ? two : []));
+  openConsole("/overview");
+  const words = t("overview.summary.approvals", { count: 2 });
+  await screen.findByText(new RegExp(`${words}$`), { selector: ".verdict *" });
+  const panel = await findPanel(t("overview.devices.title"));
+  const link = await panel.findByRole("link", { name: words });
+  expect(link.getAttribute("href")).toBe("/console/device-approvals");
+});
