@@ -111,9 +111,9 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
             <Table.Tr>
               <Table.Th miw={104}>{t("common.name")}</Table.Th>
               <Table.Th>{t("common.status")}</Table.Th>
-              <Table.Th>{t("gateways.sync.title")}</Table.Th>
+              <Table.Th visibleFrom="lg">{t("gateways.sync.title")}</Table.Th>
               <Table.Th visibleFrom="xl">{t("overview.gateways.generation")}</Table.Th>
-              <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
+              <Table.Th visibleFrom="xl">{t("overview.gateways.delay")}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -125,11 +125,11 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
                 <Table.Td>
                   <StatusOf value={gateway.status} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td visibleFrom="lg">
                   <Configuration gateway={gateway} sync={sync} />
                 </Table.Td>
                 <Table.Td visibleFrom="xl">{formatGenerations(sync)}</Table.Td>
-                <Table.Td visibleFrom="lg" className="one-line">
+                <Table.Td visibleFrom="xl" className="one-line">
                   {sync === undefined ? "…" : formatLag(sync)}
                 </Table.Td>
               </Table.Tr>
