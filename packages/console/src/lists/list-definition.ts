@@ -8,6 +8,8 @@ import type { PlannedChange } from "../records/planned-change.ts";
 export interface Column<Row> {
   readonly key: string;
   readonly title: string;
+  /** A shorter title for cards, each of which repeats it. */
+  readonly cardTitle?: string;
   readonly cell: (row: Row) => ReactNode;
   /** The sort value of a row. Paged lists give the name of the field that the server sorts by. */
   readonly sortBy?: string | ((row: Row) => string | number);

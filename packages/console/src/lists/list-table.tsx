@@ -89,7 +89,9 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                       key={column.key}
                       data-main={index === 0 || undefined}
                       {...placeOf(column)}
-                      {...(column.isBelow === true && column.isAction !== true ? { "data-label": column.title } : {})}
+                      {...(column.isBelow === true && column.isAction !== true
+                        ? { "data-label": column.cardTitle ?? column.title }
+                        : {})}
                     >
                       {column.cell(row)}
                     </Table.Td>

@@ -97,7 +97,7 @@ export function formatRelativeTime(at: string, now: number): string {
   for (const [size, unit] of units) {
     const rounded = Math.round(distance);
     // 59.6 seconds are a minute.
-    if (Math.abs(rounded) < size) return relativeTimes.format(rounded, unit);
+    if (Math.abs(rounded) < size) return relativeTimes.format(rounded, unit).replace(/(\d) /, "$1\u00a0");
     distance /= size;
   }
   return formatDate(at);

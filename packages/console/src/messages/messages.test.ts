@@ -40,10 +40,10 @@ describe("formats", () => {
 
   test.each([
     ["2026-03-03T09:29:50Z", "just now"],
-    ["2026-03-03T09:29:00.400Z", "1 minute ago"],
-    ["2026-03-03T09:25:00Z", "5 minutes ago"],
+    ["2026-03-03T09:29:00.400Z", "1\u00a0minute ago"],
+    ["2026-03-03T09:25:00Z", "5\u00a0minutes ago"],
     ["2026-03-02T09:00:00Z", "yesterday"],
-    ["2026-03-05T09:30:00Z", "in 2 days"],
+    ["2026-03-05T09:30:00Z", "in 2\u00a0days"],
     ["2026-01-15T12:00:00Z", "15 Jan 2026"],
   ])("%s as %s", (at, text) => {
     expect(formatRelativeTime(at, now)).toBe(text);

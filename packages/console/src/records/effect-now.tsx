@@ -1,4 +1,4 @@
-/** The effect of a planned change on access at this moment, if conditions of access change. */
+/** The effect of a planned change on access at this moment, if access depends on conditions. */
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../app/api.ts";

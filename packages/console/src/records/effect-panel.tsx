@@ -2,7 +2,7 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { formatList } from "../messages/format.ts";
+import { compareText, formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { EffectRows } from "./effect-rows.tsx";
@@ -95,7 +95,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
           {t("records.effect.moreGroups", { count: groupCount - groups.length })}
         </Text>
       )}
-      {groups.some(({ before, after }) => before === "sometimes" || after === "sometimes") && (
+      {hasSometimes(effect) && (
         <Text size="sm" c="dimmed">
           {t("records.effect.sometimes")}
         </Text>
@@ -142,6 +142,11 @@ export function EffectCounts({ effect: { gained, lost }, tense }: EffectCountsPr
   );
 }
 
+/** Whether somebody has access in some circumstances only, before or after the change. */
+export function hasSometimes({ groups }: Effect): boolean {
+  return groups.some(({ before, after }) => before === "sometimes" || after === "sometimes");
+}
+
 /** Whether the table counts subjects or resources that it does not name. */
 function isAbridged({ groups, groupCount }: Effect): boolean {
   const isCut = (count: number, first: readonly unknown[]) => count > Math.min(first.length, namedOf(count));
@@ -178,9 +183,15 @@ function formatCounts(change: "gained" | "lost", counts: Counts, tense: "planned
     : t(`records.effect.planned.${change}`, { ...values, count: users + devices + sites });
 }
 
+/** The resources that the table names, by name. */
+function namedResources({ resources, resourceCount }: EffectGroup) {
+  return [...resources].sort((one, other) => compareText(one.name, other.name)).slice(0, namedOf(resourceCount));
+}
+
 /** The first names, the number of the others, and the internet. */
-function formatResources({ resources, resourceCount, internet }: EffectGroup): string {
-  const named = resources.slice(0, namedOf(resourceCount)).map(({ name }) => name);
+function formatResources(group: EffectGroup): string {
+  const { resourceCount, internet } = group;
+  const named = namedResources(group).map(({ name }) => name);
   const more = resourceCount - named.length;
   return formatList([
     ...named,
@@ -191,9 +202,7 @@ function formatResources({ resources, resourceCount, internet }: EffectGroup): s
 
 /** The resources of a change that was made. A planned one is in a dialog, which a link would leave. */
 function LinkedResources({ group }: { readonly group: EffectGroup }) {
-  const records = group.resources
-    .slice(0, namedOf(group.resourceCount))
-    .map(({ id, name }) => ({ path: "resources", id, name }) as const);
+  const records = namedResources(group).map(({ id, name }) => ({ path: "resources", id, name }) as const);
   return <Linked text={formatResources(group)} records={records} />;
 }
 

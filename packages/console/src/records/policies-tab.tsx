@@ -11,7 +11,7 @@ import { formatConditions } from "./policy-conditions.ts";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
 import { RelativeTime } from "./relative-time.tsx";
-import { PolicyAction, Status } from "./status.tsx";
+import { actionWidth, PolicyAction, Status } from "./status.tsx";
 
 type Policy = ItemAt<"/tenants/policies">;
 
@@ -61,7 +61,9 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
                 <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
                 <Table.Th>{t("access.found.columns.resources")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.action")}</Table.Th>
-                <Table.Th className="one-line">{t("records.policiesTab.changed")}</Table.Th>
+                <Table.Th className="one-line" visibleFrom="lg">
+                  {t("records.policiesTab.changed")}
+                </Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -80,14 +82,14 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
                       <RecordLinks path="resources" records={policy.resources} />
                     )}
                   </Table.Td>
-                  <Table.Td>
+                  <Table.Td miw={actionWidth}>
                     {!policy.active ? (
                       <Status tone="idle">{t("records.status.inactive")}</Status>
                     ) : (
                       <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
                     )}
                   </Table.Td>
-                  <Table.Td data-label={t("records.policiesTab.changed")}>
+                  <Table.Td data-label={t("records.policiesTab.changed")} visibleFrom="lg">
                     <RelativeTime at={policy.updatedAt} />
                   </Table.Td>
                 </Table.Tr>

@@ -39,3 +39,22 @@ test.each([
   await dialog.findByText(t("users.deactivate.note"));
   expect(dialog.queryByText(t("records.review.ownAccount")) !== null).toBe(isWarned);
 });
+
+test("shows the effect at this moment if access depends on conditions", async () => {
+  const id = newId();
+  const group = { change: "lost", before: "sometimes", after: "never" } as const;
+  const counts = { subjectCount: 0, subjects: [], resourceCount: 0, resources: [], internet: true };
+  const preview = sample("AccessPreview", { groups: [{ ...group, ...counts }], groupCount: 1 });
+  const none = { ...preview.lost, pairs: 0 };
+  mockApi.answer("get", "/tenants/users/{id}", sample("User", { id, email: "ann@example.com", status: "active" }));
+  mockApi.answer("post", "/tenants/policies/preview", ({ body }) => ({
+    ...preview,
+    gained: none,
+    lost: (body as { context?: object }).context === undefined ? { ...none, pairs: 5 } : none,
+  }));
+  const user = openConsole(`/users/${id}`);
+  await click(user, t("users.deactivate.label"));
+  const dialog = await findDialog(t("users.deactivate.title", { name: "ann@example.com" }));
+  await dialog.findByText(t("records.effect.planned.now"));
+  dialog.getByText(t("records.effect.planned.nowNone"));
+});

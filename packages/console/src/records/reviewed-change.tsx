@@ -10,7 +10,7 @@ import { sessionQuery, usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
 import { EffectNow } from "./effect-now.tsx";
-import { type Effect, EffectPanel } from "./effect-panel.tsx";
+import { type Effect, EffectPanel, hasSometimes } from "./effect-panel.tsx";
 import { EmptyEffect } from "./empty-effect.tsx";
 import { useActionMenu } from "./more-actions.tsx";
 import { changesConditions, type PlannedChange, sendChanges } from "./planned-change.ts";
@@ -162,7 +162,9 @@ export function ReviewedChange(props: ReviewedChangeProps) {
                 isConditional={changesConditions(changes)}
               />
               <SharedAddresses shared={preview.data?.sharedAddresses} />
-              {changesConditions(changes) && canPreview && <EffectNow changes={changes} effect={shown} />}
+              {(changesConditions(changes) || (isPreviewed && hasSometimes(shown))) && canPreview && (
+                <EffectNow changes={changes} effect={shown} />
+              )}
               {shown.gained.pairs + shown.lost.pairs === 0 && <EmptyEffect changes={changes} />}
             </>
           ) : !canPreview ? (

@@ -58,6 +58,9 @@ interface PolicyActionProps {
   readonly isMuted?: boolean;
 }
 
+/** The least width of a column of actions. Their conditions would otherwise be columns of single words. */
+export const actionWidth = 156;
+
 /** The action of a policy. It has no colour, because a policy that denies is not broken. */
 export function PolicyAction({ allows, conditions = [], isMuted = false }: PolicyActionProps) {
   const Icon = allows ? Check : Ban;

@@ -21,7 +21,7 @@ export const records = {
     since: "Access began",
     unknown: "Before the history starts",
     what: "Resources that policies allow now",
-    who: "Users that policies allow now",
+    who: "Users with access now",
     within_one: "Within the last day",
     within_other: "Within the last {{count, number}} days",
   },

@@ -26,9 +26,9 @@ export const resources = {
     "Nobody can reach the new resource until a policy allows it. To give access in the same step, <link>publish a resource</link>.",
   delete: {
     effect_one:
-      "The resource and its address will be deleted. Nobody can reach them through Gatehouse. If you revert the deletion, the resource gets a new ID.",
+      "The resource and its address will be deleted. Nobody will be able to reach them through Gatehouse. If you revert the deletion, the resource gets a new ID.",
     effect_other:
-      "The resource and its {{count}} addresses will be deleted. Nobody can reach them through Gatehouse. If you revert the deletion, the resource gets a new ID.",
+      "The resource and its {{count}} addresses will be deleted. Nobody will be able to reach them through Gatehouse. If you revert the deletion, the resource gets a new ID.",
     title: "Delete resource “{{name}}”?",
   },
   edit: "Edit resource “{{name}}”",

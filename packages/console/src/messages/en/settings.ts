@@ -33,7 +33,7 @@ export const settings = {
     reasonHelp: "Optional. The event of the rotation contains it.",
     rotate: "Rotate signing key",
     rotated: "Key rotated. The new public key:",
-    text: "Gateways and devices accept only configurations that this key signs. After a rotation, connected agents reconnect and follow by themselves; others follow when they connect again.",
+    text: "Gateways and devices accept only configurations that this key signs. After a rotation, connected agents reconnect and switch to the new key by themselves; others switch when they connect again.",
     title: "Signing key of agent configurations",
   },
   tenant: "Organisation",

@@ -1,4 +1,4 @@
-import { Group, SegmentedControl, Select, Stack, Switch, Text, TextInput, useMatches } from "@mantine/core";
+import { Group, Input, SegmentedControl, Select, Stack, Switch, Text, TextInput, useMatches } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
@@ -132,22 +132,24 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
   const set = (name: string, met: boolean) => onChange({ posture: { ...posture, [name]: met } });
   return (
     <Stack gap={6}>
-      <Text size="sm" fw={600} id="test-device">
-        {t("accessTests.fields.device")}
-      </Text>
-      <SegmentedControl
-        aria-labelledby="test-device"
-        orientation={isWide ? "horizontal" : "vertical"}
-        value={kind}
-        onChange={(next) =>
-          onChange(next === "posture" ? { posture: { diskEncrypted: false, osUpToDate: false } } : next)
-        }
-        data={[
-          { value: "any", label: t("accessTests.fields.deviceAny") },
-          { value: "none", label: t("accessTests.fields.deviceNone") },
-          { value: "posture", label: t("accessTests.fields.devicePosture") },
-        ]}
-      />
+      <Stack gap={0}>
+        <Input.Label component="div" id="test-device">
+          {t("accessTests.fields.device")}
+        </Input.Label>
+        <SegmentedControl
+          aria-labelledby="test-device"
+          orientation={isWide ? "horizontal" : "vertical"}
+          value={kind}
+          onChange={(next) =>
+            onChange(next === "posture" ? { posture: { diskEncrypted: false, osUpToDate: false } } : next)
+          }
+          data={[
+            { value: "any", label: t("accessTests.fields.deviceAny") },
+            { value: "none", label: t("accessTests.fields.deviceNone") },
+            { value: "posture", label: t("accessTests.fields.devicePosture") },
+          ]}
+        />
+      </Stack>
       {kind === "posture" &&
         Object.entries(posture).map(([name, met]) =>
           typeof met === "boolean" ? (

@@ -63,7 +63,8 @@ interface WhenProps {
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
   return (
-    <span className="when" data-word={t("access.question.when")}>
+    // On a narrow screen, each field needs a word. This question has one: "reach".
+    <span className="when" {...(query.view === "what" ? {} : { "data-word": t("access.question.when") })}>
       <span className="when-field">
         <InputBase
           component="button"

@@ -18,18 +18,20 @@ export function RuleField({ value, onChange, error }: CustomFieldProps) {
   const label = useId();
   return (
     <Stack gap={6}>
-      <Input.Label component="div" id={label} required>
-        {t("admissionRules.fields.rule")}
-      </Input.Label>
-      <SegmentedControl
-        aria-label={t("admissionRules.builder.view")}
-        value={view}
-        onChange={setView}
-        data={[
-          { value: "builder", label: t("admissionRules.builder.viewBuilder") },
-          { value: "text", label: t("admissionRules.builder.viewText") },
-        ]}
-      />
+      <Stack gap={0}>
+        <Input.Label component="div" id={label} required>
+          {t("admissionRules.fields.rule")}
+        </Input.Label>
+        <SegmentedControl
+          aria-label={t("admissionRules.builder.view")}
+          value={view}
+          onChange={setView}
+          data={[
+            { value: "builder", label: t("admissionRules.builder.viewBuilder") },
+            { value: "text", label: t("admissionRules.builder.viewText") },
+          ]}
+        />
+      </Stack>
       {view === "text" ? (
         <Suspense fallback={<Skeleton height={120} />}>
           <RuleText value={text} onChange={onChange} labelledBy={label} nonce={getStyleNonce?.() ?? ""} />

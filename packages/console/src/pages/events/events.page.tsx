@@ -58,6 +58,7 @@ const definition: ListDefinition<Event> = {
     {
       key: "createdAt",
       title: t("events.fields.timeIn", { zone: formatOwnZone() }),
+      cardTitle: t("events.fields.time"),
       // The order of the events, which is also that of their times.
       sortBy: "position",
       isBelow: true,

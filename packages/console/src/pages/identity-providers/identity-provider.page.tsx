@@ -104,7 +104,7 @@ function Actions({ provider, etag }: ActionsProps) {
     done: t(`identityProviders.${enabled ? "disabled" : "enabled"}`),
   });
   if (!canWrite) return null;
-  const testing = (
+  const testButton = (
     <Button
       key="test"
       variant={testedAt === null ? "filled" : "default"}
@@ -114,14 +114,20 @@ function Actions({ provider, etag }: ActionsProps) {
       {t("identityProviders.test")}
     </Button>
   );
+  const editButton = (
+    <Button key="edit" variant={testedAt === null ? "default" : "filled"} onClick={edit.open}>
+      {t("common.edit")}
+    </Button>
+  );
   return (
     <>
-      {testedAt !== null && testing}
+      {testedAt !== null && testButton}
       {(enabled || testedAt !== null) && (
         <Button variant="default" loading={change.isPending} onClick={() => change.mutate()}>
           {t(`identityProviders.${enabled ? "disable" : "enable"}`)}
         </Button>
       )}
+      {testedAt === null && editButton}
       <MoreActions>
         <DeleteRecord
           title={t("identityProviders.delete.title", { name: provider.name })}
@@ -132,11 +138,8 @@ function Actions({ provider, etag }: ActionsProps) {
           done={() => void navigate({ to: "/identity-providers" })}
         />
       </MoreActions>
-      <Button variant={testedAt === null ? "default" : "filled"} onClick={edit.open}>
-        {t("common.edit")}
-      </Button>
       {/* The last action is the primary one, the next step: an untested provider cannot be enabled. */}
-      {testedAt === null && testing}
+      {testedAt === null ? testButton : editButton}
       {testUrl !== undefined && (
         <Dialog title={t("identityProviders.test")} onClose={() => setTestUrl(undefined)}>
           <Stack align="flex-start">

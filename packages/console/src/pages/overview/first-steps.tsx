@@ -121,7 +121,7 @@ function Checklist({ progress, close }: { readonly progress: Done; readonly clos
             <OneStep
               step={step}
               isDone={progress[step]}
-              isCurrent={step === current}
+              isNext={step === current && opened === undefined}
               isOpen={step === opened}
               toggle={() => setOpened(step === opened ? undefined : step)}
             />
@@ -141,12 +141,13 @@ function Checklist({ progress, close }: { readonly progress: Done; readonly clos
 interface OneStepProps {
   readonly step: Step;
   readonly isDone: boolean;
-  readonly isCurrent: boolean;
+  /** Whether the step is the one to start. None is while another one is open. */
+  readonly isNext: boolean;
   readonly isOpen: boolean;
   readonly toggle: () => void;
 }
 
-function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
+function OneStep({ step, isDone, isNext, isOpen, toggle }: OneStepProps) {
   const id = useId();
   const Content = contents[step];
   const Arrow = isOpen ? ChevronDown : ChevronRight;
@@ -158,7 +159,7 @@ function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
             <ThemeIcon component="span" size={22} radius="xl" variant={isDone ? "filled" : "default"} color="green.9">
               {isDone ? <Check size={14} aria-hidden /> : <Circle size={10} aria-hidden />}
             </ThemeIcon>
-            <Text component="span" fw={isCurrent ? 600 : 400} flex={1} {...(isDone ? { c: "dimmed" } : {})}>
+            <Text component="span" fw={isNext || isOpen ? 600 : 400} flex={1} {...(isDone ? { c: "dimmed" } : {})}>
               {t(`overview.firstSteps.${step}.title`)}
               {isDone && <span className="unseen"> {t("overview.firstSteps.done")}</span>}
             </Text>
@@ -166,7 +167,7 @@ function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
           </Group>
         </UnstyledButton>
       </Title>
-      {(isCurrent || isOpen) && (
+      {(isNext || isOpen) && (
         <Text size="sm" c="dimmed" className="first-step-part">
           {t(`overview.firstSteps.${step}.text`)}
           {isOpen && (
@@ -177,8 +178,8 @@ function OneStep({ step, isDone, isCurrent, isOpen, toggle }: OneStepProps) {
           )}
         </Text>
       )}
-      {isCurrent && !isOpen && (
-        <div className="first-step-part">
+      {isNext && (
+        <div className="first-step-part first-step-start">
           <Button size="xs" onClick={toggle}>
             {t("overview.firstSteps.start")}
           </Button>

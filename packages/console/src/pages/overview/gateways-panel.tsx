@@ -111,8 +111,9 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
             <Table.Tr>
               <Table.Th miw={104}>{t("common.name")}</Table.Th>
               <Table.Th>{t("common.status")}</Table.Th>
+              <Table.Th visibleFrom="lg">{t("gateways.sync.title")}</Table.Th>
               <Table.Th visibleFrom="xl">{t("overview.gateways.generation")}</Table.Th>
-              <Table.Th visibleFrom="lg">{t("overview.gateways.delay")}</Table.Th>
+              <Table.Th visibleFrom="xl">{t("overview.gateways.delay")}</Table.Th>
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -122,10 +123,13 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
                   <RecordLink to={`/gateways/${gateway.id}`}>{gateway.name}</RecordLink>
                 </Table.Td>
                 <Table.Td>
-                  {sync === undefined ? "…" : <Status tone={toneOf(gateway, sync)}>{wordsOf(gateway, sync)}</Status>}
+                  <StatusOf value={gateway.status} />
+                </Table.Td>
+                <Table.Td visibleFrom="lg">
+                  <Configuration gateway={gateway} sync={sync} />
                 </Table.Td>
                 <Table.Td visibleFrom="xl">{formatGenerations(sync)}</Table.Td>
-                <Table.Td visibleFrom="lg" className="one-line">
+                <Table.Td visibleFrom="xl" className="one-line">
                   {sync === undefined ? "…" : formatLag(sync)}
                 </Table.Td>
               </Table.Tr>
@@ -147,17 +151,15 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 }
 
 /** A gateway that was never deployed is not behind, and one in maintenance is not expected to enforce anything. */
-function toneOf({ status }: Gateway, sync: GatewaySync) {
-  return status === "PENDING" || status === "MAINTENANCE" ? "waiting" : formatSync(sync).tone;
+function Configuration({ gateway: { status }, sync }: Row) {
+  if (status === "PENDING" || status === "MAINTENANCE") return "–";
+  if (sync === undefined) return "…";
+  const { text, tone } = formatSync(sync);
+  return <Status tone={tone}>{text}</Status>;
 }
 
 /** The applied generation, and the target if it is another one. */
 function formatGenerations(sync: GatewaySync | undefined): string {
   const [applied, target] = [formatGeneration(sync?.applied ?? null), formatGeneration(sync?.wanted ?? null)];
   return applied === target || target === "–" ? applied : t("overview.gateways.generations", { applied, target });
-}
-
-function wordsOf({ status }: Gateway, sync: GatewaySync): string {
-  if (status === "MAINTENANCE") return t("overview.gateways.inMaintenance");
-  return status === "PENDING" ? t("overview.gateways.notDeployed") : formatSync(sync).text;
 }

@@ -1,5 +1,5 @@
 /** The state of the network. Each line links to the page where the problem can be resolved. */
-import { SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
+import { Group, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { paged } from "../../app/api.ts";
@@ -17,7 +17,7 @@ import { formatTarget, nameOfTarget } from "../events/format-target.ts";
 import { ClosedAddresses, Finding, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
-import { mostDevices, useLastDevices, useTestResults } from "./overview-queries.ts";
+import { mostDevices, useAwaitingCount, useLastDevices, useTestResults } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 import { Summary } from "./summary.tsx";
 
@@ -163,6 +163,7 @@ function formatChange(event: Parameters<typeof formatEvent>[0]): string {
 
 function Devices() {
   const query = useLastDevices();
+  const { data: awaiting = 0 } = useAwaitingCount();
   return (
     <Panel
       title={t("overview.devices.title")}
@@ -178,9 +179,16 @@ function Devices() {
               : formatNumber(online.length);
           return (
             <Stack gap="xs">
-              <Status tone="idle">
-                {total === 0 ? t("overview.devices.none") : t("overview.devices.online", { online: count, total })}
-              </Status>
+              <Group gap="xs">
+                <Status tone="idle">
+                  {total === 0 ? t("overview.devices.none") : t("overview.devices.online", { online: count, total })}
+                </Status>
+                {awaiting > 0 && (
+                  <RecordLink to="/device-approvals">
+                    <Status tone="waiting">{t("overview.summary.approvals", { count: awaiting })}</Status>
+                  </RecordLink>
+                )}
+              </Group>
               {online.length > 0 && (
                 <>
                   <Text size="sm" c="dimmed">

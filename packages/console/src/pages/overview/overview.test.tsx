@@ -1,6 +1,7 @@
 import { screen, waitFor } from "@testing-library/dom";
 import { beforeEach, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
+import { formatStatus } from "../../records/status.tsx";
 import { findPanel, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
@@ -22,20 +23,18 @@ test("an empty tenant has nothing that works", async () => {
 });
 
 test.each([
-  ["ONLINE", "bad"],
-  ["MAINTENANCE", "waiting"],
-  ["PENDING", "waiting"],
-] as const)("a gateway that enforces nothing and is %s is shown as %s", async (status, tone) => {
+  ["ONLINE", "good", t("gateways.sync.states.nothingEnforced")],
+  ["MAINTENANCE", "waiting", "–"],
+  ["PENDING", "waiting", "–"],
+] as const)("a gateway that enforces nothing and is %s has the status of its own page", async (status, tone, state) => {
   mockApi.answer("get", "/tenants/gateways", [{ ...gateway, status }]);
   mockApi.answer("get", "/tenants/gateways/{id}/sync", sample("GatewaySync", { state: "nothing-enforced" }));
   openConsole("/overview");
   const panel = await findPanel(t("overview.gateways.title"));
-  const texts = {
-    ONLINE: t("gateways.sync.states.nothingEnforced"),
-    MAINTENANCE: t("overview.gateways.inMaintenance"),
-    PENDING: t("overview.gateways.notDeployed"),
-  };
-  expect(toneOf(await panel.findByText(texts[status]))).toBe(tone);
+  const [, ofGateway, configuration] = await panel.findAllByRole("cell");
+  expect(ofGateway?.textContent).toBe(formatStatus(status));
+  expect(ofGateway?.querySelector("[data-tone]")?.getAttribute("data-tone")).toBe(tone);
+  await waitFor(() => expect(configuration?.textContent).toBe(state));
 });
 
 test.each([
@@ -147,4 +146,15 @@ test("a time that never was is less prominent than a time", async () => {
   openConsole("/devices");
   const text = await screen.findByText(t("common.never"));
   await waitFor(() => expect(text.style.color).toContain("dimmed"));
+});
+
+test("devices that wait for an administrator are part of what needs attention", async () => {
+  const two = [sample("Device", { id: newId() }), sample("Device", { id: newId() })];
+  mockApi.answer("get", "/tenants/devices", ({ query }) => pageOf(query["filter[approval]"] === "pending" ? two : []));
+  openConsole("/overview");
+  const words = t("overview.summary.approvals", { count: 2 });
+  await screen.findByText(new RegExp(`${words}$`), { selector: ".verdict *" });
+  const panel = await findPanel(t("overview.devices.title"));
+  const link = await panel.findByRole("link", { name: words });
+  expect(link.getAttribute("href")).toBe("/console/device-approvals");
 });

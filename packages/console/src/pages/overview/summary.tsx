@@ -6,6 +6,7 @@ import { t } from "../../messages/i18n.ts";
 import { Status } from "../../records/status.tsx";
 import {
   mostDevices,
+  useAwaitingCount,
   useFindings,
   useGateways,
   useLastDevices,
@@ -21,6 +22,7 @@ export function Summary() {
   const { data: resources, isLoading: loadsResources } = useResourceCount();
   const { data: findings, isLoading: loadsFindings } = useFindings();
   const { data: tests, isLoading: loadsTests } = useTestResults();
+  const { data: awaiting = 0 } = useAwaitingCount();
   const online = devices?.data.filter(({ status }) => status === "Online").length ?? 0;
   const up = gateways?.filter(({ status }) => status === "ONLINE").length ?? 0;
   const numbers = [
@@ -62,6 +64,7 @@ export function Summary() {
     ["resources", findings?.unreachableResources.count ?? 0],
     ["closed", findings?.closedAddresses.count ?? 0],
     ["tests", tests?.summary.broken ?? 0],
+    ["approvals", awaiting],
   ] as const;
   const found = problems.flatMap(([kind, count]) => (count === 0 ? [] : [t(`overview.summary.${kind}`, { count })]));
   const isEmpty = gateways?.length === 0 || findings?.unreachableResources.total === 0;
@@ -72,7 +75,9 @@ export function Summary() {
       ) : (
         <div className="verdict">
           {found.length > 0 ? (
-            <Status tone="bad">{t("overview.summary.problems", { problems: formatList(found) })}</Status>
+            <Status tone={found.length === 1 && awaiting > 0 ? "waiting" : "bad"}>
+              {t("overview.summary.problems", { problems: formatList(found) })}
+            </Status>
           ) : isEmpty ? (
             <Status tone="idle">{t("overview.summary.nothing")}</Status>
           ) : (

@@ -74,7 +74,8 @@ export function formatScope(policy: Policy): string {
 }
 
 function formatFirst(names: readonly string[], none: string): string {
-  const shown = names.slice(0, 3).join(", ");
   if (names.length === 0) return none;
-  return names.length > 3 ? `${shown} ${t("common.andMore", { count: names.length - 3 })}` : shown;
+  // "and 1 more" would be as long as the name.
+  if (names.length < 5) return names.join(", ");
+  return `${names.slice(0, 3).join(", ")} ${t("common.andMore", { count: names.length - 3 })}`;
 }

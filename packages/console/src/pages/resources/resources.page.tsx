@@ -64,7 +64,11 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
           {(type !== "INTERNET" || gateways.length > 0) && (
             <RecordLinks path="gateways" records={orderGateways(gateways, loadBalancingMode)} />
           )}
-          {type === "INTERNET" && <Text c="dimmed">{t("resources.gateways.ifPolicy")}</Text>}
+          {type === "INTERNET" && (
+            <Text size="xs" c="dimmed">
+              {t("resources.gateways.ifPolicy")}
+            </Text>
+          )}
         </>
       ),
     },

@@ -145,10 +145,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     }),
   );
   const quiet = useMemo(() => quietKeys(graph), [graph]);
-  // The halo of a lane must cover only the lines of lanes before it.
-  const drawn = [...layout.lines.keys()].filter(
-    ({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== selected),
-  );
+  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== selected));
   const edgeAs = useMemo(() => cachedEdges(layout.lines), [layout]);
   const edges = drawn.map((edge) => edgeAs(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
   return (

@@ -6,15 +6,12 @@ import type { Line } from "./graph-routes.ts";
 /** React Flow draws every edge on its own. The layout knows the lines of all edges. */
 function GraphLine({ data, style, markerEnd }: EdgeProps) {
   return (
-    <>
-      {data?.halo !== undefined && <path className="graph-halo" d={String(data.halo)} />}
-      <BaseEdge
-        path={String(data?.path)}
-        interactionWidth={0}
-        {...(style === undefined ? {} : { style })}
-        {...(markerEnd === undefined ? {} : { markerEnd })}
-      />
-    </>
+    <BaseEdge
+      path={String(data?.path)}
+      interactionWidth={0}
+      {...(style === undefined ? {} : { style })}
+      {...(markerEnd === undefined ? {} : { markerEnd })}
+    />
   );
 }
 
@@ -27,13 +24,13 @@ export function cachedEdges(lines: ReadonlyMap<Edge, Line>) {
     const variants = cached.get(edge) ?? new Map<string, FlowEdge>();
     cached.set(edge, variants);
     const { from, to, denies, count } = edge;
-    const { path = "", dashOffset = 0, halo } = lines.get(edge) ?? {};
+    const { path = "", dashOffset = 0 } = lines.get(edge) ?? {};
     const known = variants.get(appearance) ?? {
       id: `${from} ${to} ${denies}`,
       type: "line",
       source: from,
       target: to,
-      data: { path, ...(halo === undefined ? {} : { halo }) },
+      data: { path },
       className: `${denies ? "denies" : "allows"} ${appearance}`,
       style: {
         strokeWidth: Math.min(3, 1.25 + Math.log10(count) / 2),

@@ -5,7 +5,7 @@ import { Fragment, type ReactNode } from "react";
 import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts";
 import { t } from "../../../messages/i18n.ts";
 import { RecordLink } from "../../../records/record-link.tsx";
-import { PolicyAction } from "../../../records/status.tsx";
+import { actionWidth, PolicyAction } from "../../../records/status.tsx";
 import { byName, distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
 
@@ -75,7 +75,7 @@ function Rows({ paths }: Rows) {
                 <Table.Td data-label={t("graph.list.policy")}>
                   <PolicyName path={path} />
                 </Table.Td>
-                <Table.Td>
+                <Table.Td miw={actionWidth}>
                   <PolicyAction allows={!path.denies} conditions={path.conditions} />
                 </Table.Td>
                 <Table.Td data-label={t("graph.list.resources")}>

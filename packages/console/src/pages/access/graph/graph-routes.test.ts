@@ -69,23 +69,3 @@ test("lines that allow and lines that deny start apart", () => {
   const lines = linesOf(graphOf([edge("r1", "g1"), edge("r1", "g2", true)]));
   expect(new Set(lines.map(({ startY }) => startY)).size).toBe(2);
 });
-
-test("each lane has a halo around all of its lines, if there is room", () => {
-  const both = ["r1", "r3"].flatMap((from) => [edge(from, "g1"), edge(from, "g2")]);
-  const lines = [...layOut(graphOf([...both, edge("r2", "g2")])).lines.values()];
-  const [halo, other, ...none] = lines.flatMap((line) => line.halo ?? []);
-  expect(halo).toBe(
-    lines
-      .slice(0, 4)
-      .map(({ path }) => path)
-      .join(""),
-  );
-  expect(other).toBe(lines[4]?.path);
-  expect(none).toEqual([]);
-  // Each of these resources has gateways of its own, so that many lines end at each gateway.
-  const many = Array.from({ length: 15 }, (_, index) =>
-    [1, 2, 4, 8].filter((bit) => ((index + 1) & bit) > 0).map((bit) => edge(`r${index + 10}`, `g${bit}`)),
-  );
-  const dense = [...layOut(graphOf(many.flat())).lines.values()];
-  expect(dense.filter((line) => line.halo !== undefined)).toEqual([]);
-});

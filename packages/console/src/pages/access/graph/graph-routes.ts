@@ -17,8 +17,6 @@ export interface Line {
   readonly path: string;
   /** The start of the dashes of a denied line, so that the dashes of lines in one lane cover each other. */
   readonly dashOffset: number;
-  /** The space around all lines of a lane, at the first of them: it cuts the lines that they only cross. */
-  readonly halo?: string;
 }
 
 /** Nodes that lead to the same nodes, and their edges. */
@@ -35,7 +33,7 @@ const mostApart = 14;
 const radius = 8;
 /** The space between the ends of lines at one node, and between the outer ends and its corners. */
 const ends = { apart: 9, inset: 10 } as const;
-/** Parallel lines that are closer look like one line, and have no room for a halo. */
+/** Horizontal lines that are closer look like one line. */
 const leastApart = 4;
 
 /** The lanes between two columns. */
@@ -97,36 +95,17 @@ export function routeEdges(lanes: readonly Lane[], boxes: ReadonlyMap<string, Bo
   const right = Math.min(...all.map(({ to }) => boxes.get(to)?.x ?? Number.POSITIVE_INFINITY));
   const [first, last] = [left + room.besideNode, right - afterLanes(lanes)];
   const apart = Math.min(mostApart, (last - first) / Math.max(1, bent.length - 1));
-  const hasRoom = apart >= leastApart && closest(drawn) >= leastApart;
   const lines = new Map<Edge, Line>();
   for (const lane of drawn) {
-    const paths: string[] = [];
     const x = (first + last) / 2 + (bent.indexOf(lane) - (bent.length - 1) / 2) * apart;
     for (const edge of lane.edges) {
       const [y, endY, end] = [lane.starts.get(edge.from), lane.ends.get(edge.to), boxes.get(edge.to)?.x];
       if (y === undefined || endY === undefined || end === undefined) continue;
       const { path, length } = lineOf(left, y, x, end, endY);
       lines.set(edge, { path, dashOffset: lane.starts.size > 1 ? -length : 0 });
-      paths.push(path);
     }
-    const [head] = lane.edges;
-    const line = head && lines.get(head);
-    if (hasRoom && head !== undefined && line !== undefined) lines.set(head, { ...line, halo: paths.join("") });
   }
   return lines;
-}
-
-/** The smallest distance between horizontal lines of different lanes. Lines at one height cover each other. */
-function closest(lanes: readonly Drawn[]): number {
-  const heights = lanes
-    .flatMap((lane) => [...lane.starts.values(), ...lane.ends.values()].map((height) => ({ lane, height })))
-    .sort((one, other) => one.height - other.height);
-  const distances = heights.map(({ lane, height }, index) => {
-    const next = heights[index + 1];
-    const distance = next === undefined || next.lane === lane ? 0 : next.height - height;
-    return distance < 0.5 ? Number.POSITIVE_INFINITY : distance;
-  });
-  return Math.min(...distances);
 }
 
 const rightOf = (box: Box | undefined) => (box === undefined ? 0 : box.x + box.width);

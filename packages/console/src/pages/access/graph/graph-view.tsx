@@ -15,7 +15,7 @@ import { wideScreen } from "./graph-layout.ts";
 import { GraphList } from "./graph-list.tsx";
 import { type AccessGraph, buildGraph, type Members, mostAtOnce } from "./graph-model.ts";
 import { type Opened, openOrClose, turnTo } from "./graph-opened.ts";
-import { type Focus, leafOf, narrowPaths, type Path, readGateways, readPaths } from "./graph-paths.ts";
+import { allUsers, type Focus, leafOf, narrowPaths, type Path, readGateways, readPaths } from "./graph-paths.ts";
 import { useDecided } from "./use-graph-decisions.ts";
 import { useGraphFocus } from "./use-graph-focus.ts";
 import {
@@ -231,12 +231,14 @@ function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
   const { kind, id = "", key, name } = leaf;
   const denying = paths.filter(({ denies }) => denies).length;
   const isOpen = question.opened.has(key);
+  const isSubject = kind === "group" || kind === "user" || kind === "device";
+  const includesAll = isSubject && paths.some(({ sources }) => sources.some((source) => source.key === allUsers.key));
   return (
     <Paper withBorder p="sm" component="section" aria-label={t("graph.focus.region")}>
       <Group justify="space-between" gap="sm">
         <Text style={{ overflowWrap: "anywhere" }}>
           <RichText
-            message="graph.focus.summary"
+            message={includesAll ? "graph.focus.summaryWithAll" : "graph.focus.summary"}
             values={{
               allows: t("graph.focus.allows", { count: paths.length - denying }),
               denies: t("graph.focus.denies", { count: denying }),
