@@ -1447,7 +1447,9 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a resource
-         * @description Requires a key with the permission `resources:write`.
+         * @description The protocols of all addresses together can list at most 10,000 `networkProtocols`. A protocol that several addresses use counts for each of them.
+         *
+         *     Requires a key with the permission `resources:write`.
          */
         readonly post: operations["createResource"];
         readonly delete?: never;
@@ -1519,7 +1521,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Add an address to a resource
-         * @description Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.
+         * @description Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag. The limits of creating a resource apply.
          *
          *     Requires a key with the permission `resources:write`.
          */
@@ -1614,7 +1616,7 @@ export interface paths {
         readonly get: operations["readAddress"];
         /**
          * Replace an address and its protocols
-         * @description If `answersWithin` is omitted, it stays unchanged. An address that becomes an IP address or a CIDR loses it.
+         * @description If `answersWithin` is omitted, it stays unchanged. An address that becomes an IP address or a CIDR loses it. The protocols of all addresses of the resource together can list at most 10,000 `networkProtocols`.
          *
          *     Requires a key with the permission `addresses:write`.
          */
@@ -4796,7 +4798,7 @@ export interface components {
             /** @description The path of the request. */
             readonly instance: string;
             /** @enum {string} */
-            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "enrolment_link_outgrown" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_runs_agent" | "device_deactivated" | "device_without_user" | "device_without_sessions" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "view_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "too_many_devices" | "unknown_reference" | "key_not_proved" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "mail_limit_reached" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "secret_unreadable" | "database_unavailable";
+            readonly code: "invalid_json" | "invalid_body" | "invalid_parameter" | "missing_api_key" | "invalid_api_key" | "session_ended" | "sign_in_failed" | "enrolment_link_outgrown" | "recent_authentication_required" | "invalid_gateway_token" | "invalid_device_token" | "person_required" | "foreign_origin" | "permission_denied" | "source_address_not_allowed" | "grants_exceed_caller" | "not_found" | "before_history" | "no_such_operation" | "method_not_allowed" | "request_timeout" | "audit_record_contradicted" | "name_taken" | "email_taken" | "device_key_taken" | "device_limit_reached" | "group_limit_reached" | "user_not_deactivated" | "user_not_pending" | "user_not_active" | "invitation_expired" | "user_deactivated" | "device_not_deactivated" | "device_runs_agent" | "device_deactivated" | "device_without_user" | "device_without_sessions" | "group_is_default" | "saml_default_group_required" | "last_group" | "role_inherited" | "owner_role_stays" | "gateway_in_use" | "network_taken" | "relay_port_taken" | "too_many_tokens" | "resource_full" | "resource_in_use" | "protocol_in_use" | "admission_rule_in_use" | "predefined_record" | "policy_is_default" | "policy_not_deactivated" | "api_key_expired" | "api_key_replaced" | "configuration_too_large" | "access_tests_broken" | "access_test_limit_reached" | "identity_provider_limit_reached" | "identity_provider_untested" | "identity_provider_enabled" | "domain_taken" | "domain_limit_reached" | "domain_not_proven" | "view_limit_reached" | "webhook_limit_reached" | "webhook_inactive" | "webhook_event_gone" | "not_revertible" | "last_way_in" | "single_sign_on_only" | "mail_not_configured" | "precondition_failed" | "payload_too_large" | "unsupported_media_type" | "passkey_not_accepted" | "too_many_devices" | "unknown_reference" | "key_not_proved" | "invalid_combination" | "invalid_name" | "invalid_address" | "invalid_issuer" | "invalid_webhook_url" | "unknown_event_type" | "duplicate_address" | "too_many_ports" | "invalid_rule" | "incomplete_order" | "role_not_assignable" | "invalid_configuration" | "not_previewable" | "evaluation_too_expensive" | "not_allowed_in_set" | "invalid_change_reference" | "revert_too_large" | "change_set_too_long" | "preview_too_long" | "idempotency_key_reused" | "upgrade_required" | "rate_limited" | "evaluation_rate_exceeded" | "too_many_failed_authentications" | "reply_too_large" | "stored_replies_full" | "too_many_streams" | "mail_limit_reached" | "header_too_large" | "internal_error" | "too_many_links" | "no_stream_free" | "secret_unreadable" | "database_unavailable";
             /** @description Id of the request, as in the header X-Request-Id, the log and the audit entry. */
             readonly requestId: string;
             readonly errors?: readonly components["schemas"]["ProblemField"][];

@@ -369,6 +369,14 @@ export const recordErrors = {
     explanation: "Several resources can have the same address, but each resource can have it only once.",
     remedy: "Merge the two entries into one with all their protocols.",
   },
+  too_many_ports: {
+    status: 422,
+    title: "The resource has too many ports",
+    explanation:
+      "The protocols of all addresses of a resource together can list at most 10,000 ports and ranges: the entries of their `networkProtocols`. A protocol that several addresses use counts for each of them.",
+    remedy:
+      "Replace ports that follow each other with a range, replace several addresses with a CIDR or a `*.domain`, or split the resource.",
+  },
   invalid_rule: {
     status: 422,
     title: "The admission rule is not valid",

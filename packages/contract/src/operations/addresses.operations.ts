@@ -34,7 +34,7 @@ export const updateAddress = operation({
   tag,
   summary: "Replace an address and its protocols",
   description:
-    "If `answersWithin` is omitted, it stays unchanged. An address that becomes an IP address or a CIDR loses it.",
+    "If `answersWithin` is omitted, it stays unchanged. An address that becomes an IP address or a CIDR loses it. The protocols of all addresses of the resource together can list at most 10,000 `networkProtocols`.",
   access: "addresses:write",
   changesAccess: true,
   parameters: { id: "string" },
@@ -44,7 +44,7 @@ export const updateAddress = operation({
     answersWithin: Type.Optional(AnswersWithin),
   }),
   success: { status: 200, kind: "record", body: Address },
-  errors: ["unknown_reference", "invalid_address", "duplicate_address"],
+  errors: ["unknown_reference", "invalid_address", "duplicate_address", "too_many_ports"],
 });
 
 export const deleteAddress = operation({

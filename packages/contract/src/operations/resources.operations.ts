@@ -36,8 +36,14 @@ export const listResources = operation({
   },
 });
 
-/** The most addresses and gateways that a resource can have. */
-export const resourceLimits = { addresses: 500, gateways: 500 } as const;
+/**
+ * The most addresses and gateways that a resource can have, and the most ports and ranges in all protocols of all its
+ * addresses. One address can have 100 protocols with 100 ports and ranges each.
+ */
+export const resourceLimits = { addresses: 500, gateways: 500, ports: 10_000 } as const;
+
+const portLimit =
+  "The protocols of all addresses together can list at most 10,000 `networkProtocols`. A protocol that several addresses use counts for each of them.";
 
 export const CreateAddress = component("CreateAddress", "An address of a resource.", {
   address: AddressText,
@@ -51,6 +57,7 @@ export const createResource = operation({
   path: "/tenants/resources",
   tag,
   summary: "Create a resource",
+  description: portLimit,
   access: "resources:write",
   changesAccess: true,
   body: closedObject({
@@ -60,7 +67,7 @@ export const createResource = operation({
     description: Type.Optional(Description),
   }),
   success: { status: 201, kind: "record", body: Resource },
-  errors: ["name_taken", "unknown_reference", "invalid_address", "duplicate_address"],
+  errors: ["name_taken", "unknown_reference", "invalid_address", "duplicate_address", "too_many_ports"],
 });
 
 export const readResource = operation({
@@ -131,13 +138,13 @@ export const addResourceAddress = operation({
   tag,
   summary: "Add an address to a resource",
   description:
-    "Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag.",
+    "Increments the resource's version. `ETag` and `Location` are the new address's; `If-Match` takes the resource's ETag. The limits of creating a resource apply.",
   access: "resources:write",
   changesAccess: true,
   parameters: { id: "uuid" },
   body: CreateAddress,
   success: { status: 201, kind: "record", body: Address, located: true },
-  errors: ["unknown_reference", "invalid_address", "duplicate_address", "resource_full"],
+  errors: ["unknown_reference", "invalid_address", "duplicate_address", "resource_full", "too_many_ports"],
 });
 
 export const removeResourceAddress = operation({

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { DeviceFacts, FactChange, PolicyFacts, TenantFacts } from "../model/facts.ts";
 import { compile, update } from "../model/model.ts";
 import { plainPolicy } from "../testing/plain-policy.ts";
+import { finish } from "../work.ts";
 import { mayHaveHiddenGains, onlyEndSessions } from "./hidden-gains.ts";
 
 const user = {
@@ -78,7 +79,7 @@ test.each<[string, boolean, FactChange]>([
   ["an inactive user", false, { kind: "user", facts: { ...user, status: "inactive" } }],
 ])("hidden gains of %s: %s", (_what, expected, change) => {
   const before = compile(facts);
-  expect(mayHaveHiddenGains(before, update(before, [change]), [change])).toBe(expected);
+  expect(finish(mayHaveHiddenGains(before, update(before, [change]), [change]))).toBe(expected);
 });
 
 function ruleText(text: string): FactChange {
@@ -115,7 +116,7 @@ describe("sessions of devices", () => {
 
   function gains(change: FactChange, policies: readonly PolicyFacts[], device = laptop): boolean {
     const before = compile({ ...facts, devices: [device], rules, policies });
-    return mayHaveHiddenGains(before, update(before, [change]), [change]);
+    return finish(mayHaveHiddenGains(before, update(before, [change]), [change]));
   }
 
   test.each<[string, boolean, FactChange]>([
@@ -152,4 +153,14 @@ describe("sessions of devices", () => {
   ])("only ends sessions, %s: %s", (_what, expected, changes) => {
     expect(onlyEndSessions(compile({ ...facts, devices: [laptop] }), changes)).toBe(expected);
   });
+});
+
+test("the addresses of a resource are compared one by one", () => {
+  const protocols = Array.from({ length: 1_000 }, (_, index) => ({ protocol: "TCP", port: `${1 + index}` }) as const);
+  const addresses = Array.from({ length: 10 }, (_, index) => ({ address: `192.0.2.${index}`, protocols }));
+  const large = { ...resource, addresses };
+  const before = compile({ ...facts, resources: [large] });
+  const change: FactChange = { kind: "resource", facts: { ...large, addresses: addresses.slice(1) } };
+  const costs = [...mayHaveHiddenGains(before, update(before, [change]), [change])];
+  expect(costs.length).toBeGreaterThanOrEqual(change.facts.addresses.length);
 });

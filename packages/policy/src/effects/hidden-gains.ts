@@ -1,10 +1,11 @@
 import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { policyTypes } from "@gatehouse/contract/records/policy";
-import { offersOf, offersWithin } from "../model/address-offers.ts";
+import { offerOf } from "../model/address-offers.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { DeviceFacts, FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
-
+import { OfferRanges } from "../model/offer-ranges.ts";
+import { entryCost, recordCost, type Work } from "../work.ts";
 import { mayAllow } from "./access-level.ts";
 import { inputsOf, type RuleInputs } from "./open-rule.ts";
 import { haveSameFacts } from "./same-facts.ts";
@@ -19,7 +20,7 @@ import { haveSameFacts } from "./same-facts.ts";
  *
  * @param changes all changes that lead from `before` to `after`
  */
-export function mayHaveHiddenGains(before: Model, after: Model, changes: readonly FactChange[]): boolean {
+export function* mayHaveHiddenGains(before: Model, after: Model, changes: readonly FactChange[]): Work<boolean> {
   const rules = new Set(changes.flatMap((change) => (change.kind === "rule" ? [idOf(change)] : [])));
   const policies = new Set(changes.flatMap((change) => (change.kind === "policy" ? [idOf(change)] : [])));
   const isChanged = ({ facts }: CompiledPolicy) => policies.has(facts.id) || rules.has(facts.rule);
@@ -29,30 +30,36 @@ export function mayHaveHiddenGains(before: Model, after: Model, changes: readonl
     return true;
   }
   const reads = readByOpenRules(after);
-  return changes.some((change) => {
-    if (change.kind === "policy-order" || "gone" in change) return false;
-    switch (change.kind) {
-      case "user": {
-        const former = before.users.get(change.facts.id)?.facts;
-        if (former === undefined || change.facts.status !== "active") return false;
-        const joins = change.facts.groups.some((id) => !former.groups.includes(id));
-        return joins || (reads.user && !haveSameFacts(former, change.facts));
-      }
-      case "device": {
-        const former = before.devices.get(change.facts.id)?.facts;
-        return former !== undefined && change.facts.active && reads.device && deviceGains(former, change.facts, reads);
-      }
-      // Rules read the names of a user's groups.
-      case "group":
-        return reads.user && before.groups.get(change.facts.id) !== undefined;
-      case "resource": {
-        const former = before.resources.get(change.facts.id)?.facts;
-        return former !== undefined && resourceGains(former, change.facts, reads);
-      }
-      default:
-        return false;
+  for (const change of changes) {
+    yield recordCost;
+    if (change.kind === "policy-order" || "gone" in change) continue;
+    if (change.kind === "resource") {
+      const former = before.resources.get(change.facts.id)?.facts;
+      if (former !== undefined && (yield* resourceGains(former, change.facts, reads))) return true;
+    } else if (hasGains(change, before, reads)) return true;
+  }
+  return false;
+}
+
+/** Whether a changed user, device or group may have gains. */
+function hasGains(change: Extract<FactChange, { readonly facts: unknown }>, before: Model, reads: OpenReads): boolean {
+  switch (change.kind) {
+    case "user": {
+      const former = before.users.get(change.facts.id)?.facts;
+      if (former === undefined || change.facts.status !== "active") return false;
+      const joins = change.facts.groups.some((id) => !former.groups.includes(id));
+      return joins || (reads.user && !haveSameFacts(former, change.facts));
     }
-  });
+    case "device": {
+      const former = before.devices.get(change.facts.id)?.facts;
+      return former !== undefined && change.facts.active && reads.device && deviceGains(former, change.facts, reads);
+    }
+    // Rules read the names of a user's groups.
+    case "group":
+      return reads.user && before.groups.get(change.facts.id) !== undefined;
+    default:
+      return false;
+  }
 }
 
 function idOf(change: Exclude<FactChange, { readonly kind: "policy-order" }>): string {
@@ -143,15 +150,19 @@ function rangesOf(texts: readonly string[]) {
   });
 }
 
-function resourceGains(was: ResourceFacts, is: ResourceFacts, reads: { readonly resource: boolean }): boolean {
+function* resourceGains(was: ResourceFacts, is: ResourceFacts, reads: OpenReads): Work<boolean> {
   if (was.type !== is.type || (reads.resource && was.name !== is.name)) return true;
-  return is.addresses.some(({ address }) => !offersWithin(offersAt(is, address), offersAt(was, address)));
+  const former = new Map(was.addresses.map(({ address, protocols }) => [address, protocols]));
+  for (const { address, protocols } of is.addresses) {
+    const known = former.get(address) ?? [];
+    yield (1 + protocols.length + known.length) * offerCost;
+    if (!new OfferRanges(known.map(offerOf)).cover(protocols.map(offerOf))) return true;
+  }
+  return false;
 }
 
-function offersAt(resource: ResourceFacts, address: string) {
-  const own = resource.addresses.filter((entry) => entry.address === address);
-  return offersOf({ ...resource, addresses: own });
-}
+/** The cost of sorting and finding an offer. */
+const offerCost = 4 * entryCost;
 
 /** Whether the changes only end sessions of devices. */
 export function onlyEndSessions(before: Model, changes: readonly FactChange[]): boolean {
@@ -184,11 +195,13 @@ function endOf({ sessionEndsAt }: DeviceFacts): number {
   return sessionEndsAt ?? Number.POSITIVE_INFINITY;
 }
 
+type OpenReads = Readonly<Record<"user" | "device" | "resource" | "restriction", boolean>>;
+
 /**
  * The inputs of rules in active policies whose result also depends on circumstances, and whether any rule that
  * restricts access reads the session.
  */
-function readByOpenRules(model: Model): Readonly<Record<"user" | "device" | "resource" | "restriction", boolean>> {
+function readByOpenRules(model: Model): OpenReads {
   const reads = { user: false, device: false, resource: false, restriction: false };
   for (const policy of activePolicies(model, () => true).values()) {
     const rule = policy.ruleIn(model.rules);

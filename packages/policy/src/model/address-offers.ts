@@ -34,13 +34,6 @@ export function offersOf({ id, addresses }: ResourceFacts): AddressEntry {
   return { resourceId: id, offers: addresses.flatMap(({ protocols }) => protocols.map(offerOf)) };
 }
 
-/** Whether the outer entry offers everything that the inner entry offers. */
-export function offersWithin(inner: AddressEntry, outer: AddressEntry): boolean {
-  return inner.offers.every(({ protocol, first, last }) =>
-    outer.offers.some((offer) => offer.protocol === protocol && offer.first <= first && last <= offer.last),
-  );
-}
-
 export function offerOf({ protocol, port }: NetworkProtocol): Offer {
   if (port === undefined) return { protocol, first: 0, last: 65_535 };
   const [first = "", last = first] = port.split("-");

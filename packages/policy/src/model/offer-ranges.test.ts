@@ -13,3 +13,32 @@ test.each([
 ])("%s", (_name, ranges, asked, meets) => {
   expect(new OfferRanges(ranges).meet([asked])).toBe(meets);
 });
+
+test.each([
+  ["a port of a range", [offer(1, 100)], [offer(100)], true],
+  ["a range over adjacent ranges", [offer(21, 30), offer(1, 20)], [offer(1, 30)], true],
+  ["a range over a gap", [offer(1, 20), offer(22, 30)], [offer(20, 22)], false],
+  ["the longer of two ranges", [offer(1, 100), offer(2, 3)], [offer(50), offer(1, 101)], false],
+  ["the port of another protocol", [offer(53, 53, "UDP")], [offer(53)], false],
+  ["nothing", [], [], true],
+])("covers %s", (_name, ranges, asked, covers) => {
+  expect(new OfferRanges(ranges).cover(asked)).toBe(covers);
+});
+
+test("comparing the offers of two addresses takes few steps for each of them", () => {
+  const count = 10_000;
+  let steps = 0;
+  const counted = Array.from({ length: count }, (_, index) => ({
+    protocol: "TCP" as const,
+    get first() {
+      steps += 1;
+      return 1 + 2 * index;
+    },
+    get last() {
+      steps += 1;
+      return 1 + 2 * index;
+    },
+  }));
+  expect(new OfferRanges(counted).cover(counted)).toBe(true);
+  expect(steps).toBeLessThan(40 * count);
+});

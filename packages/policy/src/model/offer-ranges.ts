@@ -16,24 +16,37 @@ export class OfferRanges {
       const ranges = this.#ranges.get(protocol) ?? [];
       if (ranges.length === 0) this.#ranges.set(protocol, ranges);
       const previous = ranges.at(-1);
-      if (previous === undefined || first > previous.last) ranges.push({ first, last });
+      // Adjacent ranges are one range.
+      if (previous === undefined || first > previous.last + 1) ranges.push({ first, last });
       else if (last > previous.last) ranges[ranges.length - 1] = { first: previous.first, last };
     }
   }
 
   /** Whether any of these offers has a protocol and port of the ranges. */
   meet(offers: readonly Offer[]): boolean {
-    return offers.some(({ protocol, first, last }) => {
-      const ranges = this.#ranges.get(protocol) ?? [];
-      let low = 0;
-      // Finds the first range that does not end before the offer.
-      for (let high = ranges.length; low < high; ) {
-        const middle = (low + high) >> 1;
-        if ((ranges[middle]?.last ?? 0) < first) low = middle + 1;
-        else high = middle;
-      }
-      const range = ranges[low];
-      return range !== undefined && range.first <= last;
+    return offers.some((offer) => {
+      const range = this.#firstFrom(offer);
+      return range !== undefined && range.first <= offer.last;
     });
+  }
+
+  /** Whether each protocol and port of these offers is in the ranges. */
+  cover(offers: readonly Offer[]): boolean {
+    return offers.every((offer) => {
+      const range = this.#firstFrom(offer);
+      return range !== undefined && range.first <= offer.first && offer.last <= range.last;
+    });
+  }
+
+  /** The first range that does not end before the offer. */
+  #firstFrom({ protocol, first }: Offer): PortRange | undefined {
+    const ranges = this.#ranges.get(protocol) ?? [];
+    let low = 0;
+    for (let high = ranges.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if ((ranges[middle]?.last ?? 0) < first) low = middle + 1;
+      else high = middle;
+    }
+    return ranges[low];
   }
 }

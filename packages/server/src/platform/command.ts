@@ -1,7 +1,7 @@
 /** The only way to change data: a transaction with its audit entry, its outbox entry and its stored reply. */
 import { finish as finishWork, type Work } from "@gatehouse/policy/work";
 import type { AnswerCache } from "./answer-cache.ts";
-import { appendToRecord, type StoredEntries, storeEarlyEntries } from "./audit/audit.queries.ts";
+import { appendToRecord, isLargeChange, type StoredEntries, storeEarlyEntries } from "./audit/audit.queries.ts";
 import type { AuditKeys } from "./audit/audit-keys.ts";
 import type { EventStreams } from "./audit/event-streams.ts";
 import type { HeadGuard } from "./audit/head-guard.ts";
@@ -172,7 +172,7 @@ export function runBatch(
   );
 }
 
-/** Up to this number, entries are serialized after the evaluation. More entries are stored during the evaluation. */
+/** Up to this number, small entries are serialized after the evaluation. Others are stored during the evaluation. */
 const fewEntries = 8;
 
 interface Recording {
@@ -275,7 +275,8 @@ async function runRecorded(
       requireSameRecords(announced.created, changes);
       return evaluate?.(origin.reason);
     };
-    if (storing === undefined && recorded.length <= fewEntries) {
+    const areFew = recorded.length <= fewEntries && !recorded.some(isLargeChange);
+    if (storing === undefined && areFew) {
       evaluated = await evaluateChanges();
       entries = await storeEarlyEntries(tx, origin, recorded, finishWork);
     } else {

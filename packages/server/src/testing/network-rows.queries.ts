@@ -43,6 +43,16 @@ export async function storeIpAddress(server: TestServer, tenantId: string, id: s
   await server.database.transaction(inside(tenantId), (transaction) => transaction.query(update, id, address));
 }
 
+/** Stores ports of a protocol without the checks of the API, as earlier versions did. */
+export async function storePorts(server: TestServer, tenantId: string, id: string, ports: object[]): Promise<void> {
+  const update = unprepared<never, [id: string, ports: string]>(
+    "UPDATE protocols SET network_protocols = $2::json WHERE tenant_id = current_tenant() AND id = $1",
+  );
+  await server.database.transaction(inside(tenantId), (transaction) =>
+    transaction.query(update, id, JSON.stringify(ports)),
+  );
+}
+
 /** Every column of every row of a tenant's table, as PostgreSQL prints them: bytes in hexadecimal. */
 export async function printedRows(
   server: TestServer,

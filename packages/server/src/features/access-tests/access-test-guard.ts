@@ -63,7 +63,7 @@ function listed({ test: { id, name }, result: { brokenCount } }: BrokenTest): Br
  * denies is also a gain, unless an existing record now owns the tested address.
  */
 async function givesAccess(
-  { difference, before, after, changes }: EffectToJudge,
+  { difference, before, after, changes, evaluate }: EffectToJudge,
   broken: readonly BrokenTest[],
 ): Promise<boolean> {
   const breaksDenial = broken.some(({ test }) => {
@@ -71,7 +71,7 @@ async function givesAccess(
     if (test.resource_type === "resource") return true;
     return resourceBehind(test, before.model) === resourceBehind(test, after.model);
   });
-  if (breaksDenial || mayHaveHiddenGains(before.model, after.model, changes)) return true;
+  if (breaksDenial || (await evaluate(mayHaveHiddenGains(before.model, after.model, changes)))) return true;
   return (await difference()).gained.pairs > 0;
 }
 

@@ -17,3 +17,4 @@ export {
   repeatedAddresses,
 } from "./addresses.rules.ts";
 export { type AddressJson, addressJson, addressView, auditedAddress, protocolJson } from "./addresses.view.ts";
+export { portProblem, requirePortLimit } from "./port-limit.ts";

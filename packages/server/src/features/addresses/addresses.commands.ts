@@ -9,6 +9,7 @@ import { canonicalIds, existingRecords, requireIds } from "../references/referen
 import * as queries from "./addresses.queries.ts";
 import { checkAnswersWithin, checkNewAddress } from "./addresses.rules.ts";
 import { addressView, auditedAddress } from "./addresses.view.ts";
+import { requirePortLimit } from "./port-limit.ts";
 
 export async function listAddresses(call: Call<typeof operations.listAddresses>): Promise<Outcome> {
   const views = (rows: readonly queries.WholeAddressRow[]) =>
@@ -32,6 +33,8 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
   const { id } = call.parameters;
   const { address, protocols, answersWithin } = call.body;
   return call.command(async (tx) => {
+    // Two addresses of a resource together could exceed its limit.
+    await queries.lockOwner(tx, id);
     const row = await lockForChange(call, tx, id);
     const before = await requireAddress(tx, id);
     const check = checkNewAddress(address, row.resource_type, before.whole.address);
@@ -53,6 +56,8 @@ export async function updateAddress(call: Call<typeof operations.updateAddress>)
     if (isSame) {
       return record(addressView(before.whole, before.resource_type), before.version);
     }
+    const changed = { resourceId: row.resource_id, pointer: "/protocols", before: current, after: ids };
+    await requirePortLimit(tx, changed);
     const { text, isIp } = check.value;
     const stored = {
       id,

@@ -60,6 +60,34 @@ const selectForChange = statement<AddressRow, [tenantId: string, id: string]>(
    JOIN resources AS resource ON resource.tenant_id = item.tenant_id AND resource.id = item.resource_id
    WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE OF item`,
 );
+// An address never moves to another resource.
+const selectOwnerForChange = statement<never, [tenantId: string, id: string]>(
+  "addresses.lock_owner",
+  `SELECT FROM resources AS item WHERE item.tenant_id = $1 AND item.id = (
+     SELECT resource_id FROM addresses WHERE tenant_id = $1 AND id = $2
+   ) FOR NO KEY UPDATE`,
+);
+const selectPorts = statement<
+  { readonly stored: number; readonly added: number },
+  [tenantId: string, resourceId: string, protocolIds: readonly string[], uses: readonly number[]]
+>(
+  "addresses.ports_of_resource",
+  `WITH stored AS (
+     SELECT used.protocol_id, count(*) AS uses
+     FROM addresses AS item
+     JOIN address_protocols AS used ON used.tenant_id = item.tenant_id AND used.address_id = item.id
+     WHERE item.tenant_id = $1 AND item.resource_id = $2
+     GROUP BY used.protocol_id
+   ), counted AS (
+     SELECT protocol_id, uses AS stored, 0 AS added FROM stored
+     UNION ALL
+     SELECT changed.id, 0, changed.uses FROM unnest($3::uuid[], $4::integer[]) AS changed (id, uses)
+   )
+   SELECT coalesce(sum(counted.stored * json_array_length(protocol.network_protocols)), 0)::integer AS stored,
+          coalesce(sum(counted.added * json_array_length(protocol.network_protocols)), 0)::integer AS added
+   FROM counted
+   JOIN protocols AS protocol ON protocol.tenant_id = $1 AND protocol.id = counted.protocol_id`,
+);
 const given = `json_to_recordset($3::json) AS given (id uuid, "resourceId" uuid, address text, "isIp" boolean,
   "protocolIds" uuid[], "answersWithin" text[])`;
 const listed = `unnest(given."protocolIds") WITH ORDINALITY AS listed (id, ordinality)`;
@@ -134,6 +162,25 @@ export async function readAddress(tx: TenantTx, id: string): Promise<WholeAddres
 /** Reads the address. Nobody else can change it, or delete its resource, before the transaction ends. */
 export async function lockAddress(tx: TenantTx, id: string): Promise<AddressRow | undefined> {
   return (await tx.query(selectForChange, tx.tenantId, id))[0];
+}
+
+/** Locks the resource of an address. Must run before the address is locked, because deletions lock in this order. */
+export async function lockOwner(tx: TenantTx, id: string): Promise<void> {
+  await tx.query(selectOwnerForChange, tx.tenantId, id);
+}
+
+/**
+ * Counts ports and ranges: those of the protocols of a resource's addresses, and those that a change adds.
+ *
+ * @param changed protocols, and how many more addresses will use each
+ */
+export async function portsOfResource(
+  tx: TenantTx,
+  resourceId: string,
+  changed: readonly (readonly [protocolId: string, uses: number])[],
+): Promise<{ readonly stored: number; readonly added: number }> {
+  const [ids, uses] = [changed.map(([id]) => id), changed.map(([, count]) => count)];
+  return (await tx.query(selectPorts, tx.tenantId, resourceId, ids, uses))[0] ?? { stored: 0, added: 0 };
 }
 
 /** An address as it is written. */

@@ -17,6 +17,7 @@ import { closedAddressProblems } from "./plan/closed-addresses.ts";
 import { readableKinds, requireOwnRights, requireReading, requireWriting } from "./plan/permitted-changes.ts";
 import { allChanges, changeView, planChanges, type RecordChanges, type TenantPlan } from "./plan/plan-changes.ts";
 import { providerProblems } from "./plan/provider-changes.ts";
+import { portProblems } from "./plan/resource-ports.ts";
 import { changedRuleProblems } from "./plan/validate-rules.ts";
 import {
   readTenantRows,
@@ -89,7 +90,7 @@ function* planning(
 ): Work<Serialized> {
   const current = yield* tenantRecordsOf(rows);
   const plan = yield* planChanges(current, document, new Set(devices.keys()));
-  yield* requireValid(plan, document, providerProblems(plan.changes["identity-provider"], current, networks));
+  yield* requireValid(plan, document, current, providerProblems(plan.changes["identity-provider"], current, networks));
   return yield* viewing(plan.changes, generation);
 }
 
@@ -107,7 +108,7 @@ function* planningWithRights(
   const plan = yield* planChanges(current, document, new Set(devices.keys()));
   requireWriting(permissions, plan.changes);
   yield* requireOwnRights(permissions, plan.changes, plan.next);
-  yield* requireValid(plan, document, providerProblems(plan.changes["identity-provider"], current, networks));
+  yield* requireValid(plan, document, current, providerProblems(plan.changes["identity-provider"], current, networks));
   return { current, plan };
 }
 
@@ -118,15 +119,18 @@ function* viewing(changes: RecordChanges, generation: number): Work<Serialized> 
 
 /** @throws AppError invalid_configuration, listing all problems up to the limit of one answer */
 function* requireValid(
-  { changes, problems }: TenantPlan,
+  plan: TenantPlan,
   document: Configuration,
+  current: TenantRecords,
   ofProviders: readonly ProblemField[],
 ): Work<void> {
+  const { changes, problems } = plan;
   const all: ProblemField[] = [
     ...problems,
     ...ofProviders,
     ...(yield* unreadableNames(changes)),
     ...(yield* closedAddressProblems(changes, document)),
+    ...(yield* portProblems(plan, current)),
     ...(yield* changedRuleProblems(changes)),
   ];
   const [first] = all;

@@ -15,6 +15,7 @@ import {
   insertAddresses,
   lockAddress,
   readAddress,
+  requirePortLimit,
 } from "../addresses/addresses.api.ts";
 import { noTokens } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds } from "../references/references.api.ts";
@@ -37,6 +38,7 @@ export async function addResourceAddress(call: Call<typeof operations.addResourc
     requireIds({ pointer: "/protocols", noun: "protocol", ids: protocols }, known);
     const before = await requireResource(tx, id);
     refuseBeyond("addresses", row, before.addresses);
+    await requirePortLimit(tx, { resourceId: id, pointer: "/protocols", before: [], after: protocolIds });
     const addressId = newId();
     const { text, isIp } = check.value;
     const added = { id: addressId, resourceId: id, address: text, isIp, protocolIds, answersWithin: answers.value };
@@ -99,7 +101,7 @@ function isConnected({ gateways }: queries.WholeResourceRow, gatewayId: string):
 
 /** @throws AppError resource_full */
 function refuseBeyond(
-  kind: keyof typeof resourceLimits,
+  kind: "addresses" | "gateways",
   { name }: queries.ResourceRow,
   present: readonly unknown[] | null,
 ): void {

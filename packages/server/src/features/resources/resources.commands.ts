@@ -15,6 +15,7 @@ import {
   checkNewAddress,
   insertAddresses,
   repeatedAddresses,
+  requirePortLimit,
 } from "../addresses/addresses.api.ts";
 import { heldTokens, noTokens, type TokenViewer, tokenViewer } from "../gateways/gateways.api.ts";
 import { canonicalIds, existingRecords, requireIds, requireUnused } from "../references/references.api.ts";
@@ -62,6 +63,8 @@ export async function createResource(call: Call<typeof operations.createResource
     for (const [index, { protocols: ids }] of requested.entries()) {
       requireIds({ pointer: `/addresses/${index}/protocols`, noun: "protocol", ids }, known);
     }
+    const after = requested.flatMap(({ protocols }) => canonicalIds(protocols));
+    await requirePortLimit(tx, { resourceId: id, pointer: "/addresses", before: [], after });
     const stored = { id, name, type, description, loadBalancingMode: "MANUAL" } as const;
     await queries.insertResources(tx, call.granted, [stored], call.now);
     const owned = addresses.map(({ text, isIp, answersWithin }, index) => ({

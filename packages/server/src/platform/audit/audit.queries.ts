@@ -3,10 +3,11 @@ import type { Origin, RecordedChange } from "../change.ts";
 import type { Transaction } from "../db/database.ts";
 import { sendAhead } from "../db/send-ahead.ts";
 import { statement } from "../db/statement.ts";
+import { isSmall, jsonParts } from "../json-slices.ts";
 import type { AccessEffect } from "../tenancy/access-ledger.ts";
 import { lockGeneration } from "../tenancy/generation.queries.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
-import { detailsDomain, entryHash, hashBytes } from "./chain.ts";
+import { detailsDomain, entryHash, hashBytes, hashingEntry } from "./chain.ts";
 import { effectHash, insertingEffect, insertingVersions, versionHash } from "./effect-rows.queries.ts";
 import { type Entry, newEntry } from "./entry.ts";
 
@@ -163,6 +164,11 @@ function kindOf(entry: Entry): "created" | "updated" | "deleted" {
   return entry.after === undefined ? "deleted" : "updated";
 }
 
+/** Whether the entry of a change must be serialized in slices. */
+export function isLargeChange({ change: { before, after } }: RecordedChange): boolean {
+  return !isSmall(before) || !isSmall(after);
+}
+
 /** Serializes and hashes the entries of a command, chunk by chunk. */
 export class EntrySerializer {
   readonly #recorded: readonly RecordedChange[];
@@ -188,7 +194,7 @@ export class EntrySerializer {
       if (recorded === undefined) break;
       const entry = newEntry(recorded.id, recorded.origin, recorded.change);
       const { id, operation, target, before, after, reason, reverts } = entry;
-      const row = JSON.stringify({
+      const columns = {
         id,
         operation,
         target_type: target.type,
@@ -198,13 +204,16 @@ export class EntrySerializer {
         after,
         reason,
         reverts,
-      });
+      };
+      const isLarge = isLargeChange(recorded);
+      const row = isLarge ? (yield* jsonParts(columns)).join("") : JSON.stringify(columns);
       rows.push(row);
       characters += row.length;
-      entryHash(entry).copy(this.#hashes, this.#done * hashBytes);
+      const hash = isLarge ? yield* hashingEntry(entry) : entryHash(entry);
+      hash.copy(this.#hashes, this.#done * hashBytes);
       this.#changes.push(JSON.stringify({ type: target.type, id: target.id, change: kindOf(entry) }));
       this.#done += 1;
-      yield entryCost + row.length / charactersOfUnit;
+      yield entryCost + (isLarge ? 0 : row.length / charactersOfUnit);
     }
     return { json: `[${rows.join(",")}]`, count: rows.length };
   }

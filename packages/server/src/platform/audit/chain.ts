@@ -2,8 +2,10 @@
  * The hashes of the audit record's chain (docs/decisions/0019). Pure. The statement that appends entries computes the
  * same hashes in SQL, and a test compares the two.
  */
-import { createHash } from "node:crypto";
+import { createHash, type Hash } from "node:crypto";
+import type { Work } from "@gatehouse/policy/work";
 import canonicalize from "canonicalize";
+import { isSmall, nodesIn, smallNodes } from "../json-slices.ts";
 import type { Entry } from "./entry.ts";
 
 /** Separates the details from the entries' hashes: no seal without details has the same bytes as one with them. */
@@ -47,6 +49,53 @@ export function entryHash(entry: Entry & { readonly position?: number; readonly 
   return createHash("sha256")
     .update(canonicalize(sealed) ?? "")
     .digest();
+}
+
+/** Like `entryHash`, as work that can be suspended between parts of a large entry. */
+export function* hashingEntry(entry: Entry): Work<Buffer> {
+  const hash = createHash("sha256");
+  yield* addCanonical(entry, hash);
+  return hash.digest();
+}
+
+/** The cost of a node in canonical JSON, in rule-cost units. */
+const canonicalNodeCost = 30;
+
+function* addCanonical(value: unknown, hash: Hash): Work<void> {
+  if (typeof value !== "object" || value === null || "toJSON" in value || isSmall(value)) {
+    yield nodesIn(value) * canonicalNodeCost;
+    hash.update(canonicalize(value) ?? "");
+  } else if (Array.isArray(value)) yield* addCanonicalItems(value, hash);
+  else {
+    let separator = "{";
+    // Texts are compared by code units, as RFC 8785 requires.
+    for (const [key, part] of Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))) {
+      if (part === undefined) continue;
+      hash.update(`${separator}${canonicalize(key)}:`);
+      separator = ",";
+      yield* addCanonical(part, hash);
+    }
+    hash.update(separator === "{" ? "{}" : "}");
+  }
+}
+
+/** Small items are hashed together, because each call of the hash costs more than such an item. */
+function* addCanonicalItems(items: readonly unknown[], hash: Hash): Work<void> {
+  let [text, nodes] = ["[", 0];
+  for (const [index, item] of items.entries()) {
+    if (index > 0) text += ",";
+    const more = nodesIn(item);
+    if (more <= smallNodes) {
+      text += canonicalize(item ?? null);
+      nodes += more;
+      if (nodes < smallNodes) continue;
+    }
+    hash.update(text);
+    yield nodes * canonicalNodeCost;
+    [text, nodes] = ["", 0];
+    if (more > smallNodes) yield* addCanonical(item, hash);
+  }
+  hash.update(`${text}]`);
 }
 
 /**

@@ -1,8 +1,10 @@
+import { finish } from "@gatehouse/policy/work";
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { RecordedChange } from "../change.ts";
 import { newId } from "../ids.ts";
 import { EntrySerializer } from "./audit.queries.ts";
-import { entryHash } from "./chain.ts";
+import { entryHash, hashingEntry } from "./chain.ts";
 import { newEntry } from "./entry.ts";
 import type { RecordLine } from "./record-lines.ts";
 import { csvRows, lineParts } from "./write-export.ts";
@@ -64,6 +66,38 @@ test("a small command has one chunk, with the hash of each entry and a part of t
   expect(chunks).toHaveLength(1);
   expect(hashes).toEqual(Buffer.concat(few.map(({ id, change }) => entryHash(newEntry(id, origin, change)))));
   expect(JSON.parse(changes)).toEqual(few.map(({ change: { type, id } }) => ({ type, id, change: "created" })));
+});
+
+test("one large entry is serialized and hashed in short stretches, with the same result", () => {
+  const networkProtocols = Array.from({ length: 100 }, (_, index) => ({ protocol: "TCP", port: `${1 + index}` }));
+  const protocols = Array.from({ length: 100 }, (_, index) => ({ id: newId(), name: `P${index}`, networkProtocols }));
+  const before = { name: "Large", addresses: [{ address: "192.0.2.9", protocols }], description: undefined };
+  const change = {
+    type: "resource",
+    id: newId(),
+    name: "Large",
+    before,
+    after: { ...before, name: "Renamed" },
+  } as const;
+  const { costs, chunks, stored } = serialized([{ id: newId(), origin, change }]);
+  expect(Math.max(...costs)).toBeLessThan(longestStretch);
+  expect(costs.reduce((sum, cost) => sum + cost, 0)).toBeGreaterThan(10 * longestStretch);
+  const [row] = JSON.parse(chunks[0]?.json ?? "");
+  expect(row).toMatchObject({ before: JSON.parse(JSON.stringify(before)), after: { name: "Renamed" } });
+  expect(stored.hashes).toEqual(entryHash(newEntry(row.id, origin, change)));
+});
+
+test("the hash of an entry does not depend on slices", () => {
+  const long = fc.array(fc.jsonValue(), { minLength: 3, maxLength: 8 });
+  const states = fc.record({ list: long, ö: long, a: fc.jsonValue(), none: fc.constant(undefined) });
+  fc.assert(
+    fc.property(states, fc.constantFrom(1, 30, 300), (state, times) => {
+      const after = { ...state, many: Array.from({ length: times }, (_, index) => ({ ...state, index })) };
+      const entry = newEntry(newId(), origin, { type: "group", id: newId(), after });
+      expect(finish(hashingEntry(entry))).toEqual(entryHash(entry));
+    }),
+    { numRuns: 20 },
+  );
 });
 
 test("an export serializes its entries in short stretches, with the text of one stretch", () => {
