@@ -96,6 +96,28 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [...allowed, ...refused.slice(0, 4)])).toEqual([]);
   });
 
+  test("accepts packets for the gateway's tunnel addresses only from the tunnel and from the machine itself", async () => {
+    await enforce(content({}));
+    const { ipv4, ipv6 } = gateway.addresses;
+    const machine = new Prober(gateway.namespace);
+    await machine.ready;
+    const outside = ["192.0.2.1", "2001:db8:2::1"] as const;
+    await machine.ask("echo", { port: ports.admin, hosts: [ipv4, ipv6, ...outside] });
+    const around = [
+      ["-4", ipv4, outside[0]],
+      ["-6", ipv6, outside[1]],
+    ] as const;
+    for (const [family, to, via] of around) eve.namespace.run("ip", [family, "route", "add", to, "via", via]);
+    const echoes = (prober: Prober, host: string) => prober.ask("udp", { host, port: ports.admin });
+    for (const host of outside) expect(await echoes(eve.prober, host), host).toBe(true);
+    for (const host of [ipv4, ipv6]) {
+      expect(await echoes(eve.prober, host), host).toBe(false);
+      expect(await echoes(machine, host), host).toBe(true);
+      expect(await ann.prober.ask("ping", { host }), host).toBe(true);
+    }
+    for (const [family, to] of around) eve.namespace.run("ip", [family, "route", "del", to]);
+  });
+
   test("enforces on each gateway the configuration of that gateway", async () => {
     const [, second] = world.gateways as [Gateway, Gateway];
     await enforce(content({ [eve.ipv4]: true }, { at: [`${files.ipv4}/32`], through: second }), {}, second);

@@ -147,6 +147,15 @@ const orders = {
     socket.close();
     return isAnswered;
   },
+  /** Sends a packet over UDP from each of several new ports. */
+  async sendFromPorts({ host, port, payload, count }) {
+    for (let number = 0; number < count; number++) {
+      const socket = createSocket(isIP(host) === 6 ? "udp6" : "udp4").on("error", () => {});
+      await new Promise((resolve) => socket.send(Buffer.from(payload, "hex"), port, host, resolve));
+      socket.close();
+    }
+    return true;
+  },
   ping({ host }) {
     const args = ["-c", "1", "-W", String(Math.ceil(patienceMs / 1000)), host];
     return new Promise((resolve) => execFile("ping", args, (error) => resolve(error === null)));

@@ -51,6 +51,17 @@ describe.skipIf(why !== undefined)("a relay", () => {
 }
 `;
 
+  /** Counts packets of strangers, which begin with four bytes of choice and these. */
+  const marker = "aabbccdd";
+  const counting = `table inet strangers {
+  counter passed { }
+  chain input {
+    type filter hook input priority -300; policy accept;
+    ip saddr 192.0.2.1 udp dport ${listenPort} @th,96,32 0x${marker} counter name passed
+  }
+}
+`;
+
   function reaching(): ConfigurationContent {
     const service = { protocol: "TCP" as const, ports: [ports.web, ports.web] as const, resource };
     return {
@@ -129,6 +140,37 @@ describe.skipIf(why !== undefined)("a relay", () => {
     expect(await eve.prober.ask("udp", { host: "192.0.2.1", port: ports.admin })).toBe(true);
     await relays([{ listenPort: relayPort, endpoint: `192.0.2.1:${ports.admin}` }]);
     expect(await eve.prober.ask("udp", { host: "192.0.2.1", port: relayPort })).toBe(false);
+  });
+
+  test("opens connections only for WireGuard, and limits those of one source", async () => {
+    await relays([{ listenPort: relayPort, endpoint: targetAt[4] }]);
+    target.namespace.run("nft", ["-f", "-"], counting);
+    const stranger = world.devices[0] as Device;
+    const sends = (type: string, bytes: number, count: number) => {
+      const payload = `${type}${marker}`.padEnd(2 * bytes, "0");
+      return stranger.prober.ask("sendFromPorts", { host: "192.0.2.1", port: relayPort, payload, count });
+    };
+    const passed = () => {
+      const listed = target.namespace.run("nft", ["list", "counters", "table", "inet", "strangers"]);
+      return Number(/packets ([0-9]+)/.exec(listed)?.[1]);
+    };
+    for (const [type, bytes] of [
+      ["01000000", 8],
+      ["02000000", 92],
+      ["00000001", 148],
+    ] as const)
+      await sends(type, bytes, 5);
+    await sends("01000000", 148, 5);
+    await sends("04000000", 32, 5);
+    await until("they pass", () => passed() >= 10);
+    expect(passed()).toBe(10);
+    await sends("01000000", 148, 1_000);
+    await until("some pass", () => passed() > 150);
+    expect(passed()).toBeLessThan(600);
+    // Another source is not affected.
+    eve.reconnect();
+    goThrough(relayAt[4]);
+    await until("the way is found", reaches);
   });
 
   test("in maintenance accepts no new devices, and carries the others until the end", async () => {

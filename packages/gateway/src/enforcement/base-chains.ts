@@ -33,6 +33,7 @@ export function addBaseChains(
   { chains, counters }: TableParts,
 ): void {
   const { drain, relay, interface: own } = content.settings;
+  const ownAddress = { 4: own.ipv4, 6: own.ipv6 };
   const dropFrom = (moment: number) => `meta time >= ${Math.floor(moment / 1000)} goto refused`;
   const dropRules = [
     dropFrom(expiresAt),
@@ -74,10 +75,14 @@ export function addBaseChains(
   }
   chains.set("input", [
     "type filter hook input priority filter ; policy accept ;",
+    // Linux accepts packets for any of its addresses on every interface. Only WireGuard verifies source addresses.
+    ...families.map(
+      (family) => `iifname != { "${interfaceName}", "lo" } ${word[family]} daddr ${ownAddress[family]} goto refused`,
+    ),
     `iifname "${interfaceName}" ${dropFrom(expiresAt)}`,
     `iifname "${interfaceName}" ct direction reply ct state established accept`,
     ...families.flatMap((family) => {
-      const toItself = `iifname "${interfaceName}" ${word[family]} saddr @devices${family} ${word[family]} daddr ${family === 4 ? own.ipv4 : own.ipv6}`;
+      const toItself = `iifname "${interfaceName}" ${word[family]} saddr @devices${family} ${word[family]} daddr ${ownAddress[family]}`;
       return [
         `${toItself} meta l4proto { tcp, udp } th dport ${dnsPort} accept`,
         `${toItself} ${family === 4 ? "icmp" : "icmpv6"} type echo-request accept`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { hasElements, ruleHandles } from "./nft-listing.ts";
-import type { NftState } from "./nft-state.ts";
+import type { NftSet, NftState } from "./nft-state.ts";
 
 const state: NftState = {
   chains: new Map([
@@ -87,6 +87,15 @@ describe("the elements that nft lists", () => {
       { range: ["fd00::", "fdff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"] },
     ];
     expect(hasElements(json([host], ["::1", ...halves]), state)).toBe(true);
+  });
+
+  test("do not count if rules add them", () => {
+    const sources: NftSet = { kind: "set", type: "ipv4_addr", isInterval: false, elements: new Map(), dynamicSize: 9 };
+    const relaying = { ...state, sets: new Map(state.sets).set("sources", sources) };
+    const { nftables } = JSON.parse(json([host], local));
+    const added = { set: { name: "sources", elem: [{ elem: { val: "192.0.2.7", expires: 9, limit: { rate: 20 } } }] } };
+    expect(hasElements(JSON.stringify({ nftables: [...nftables, added] }), relaying)).toBe(true);
+    expect(hasElements(json([host], local), relaying)).toBe(false);
   });
 
   test.each([

@@ -38,6 +38,7 @@ export function hasElements(listed: string, { sets }: NftState): boolean {
     found.every(({ name, elem = [] }) => {
       const wanted = sets.get(name);
       if (wanted === undefined) return false;
+      if (wanted.dynamicSize !== undefined) return true;
       // Elements of several parts, of relays, are only counted.
       if (!isAddressSet(wanted)) return elem.length === wanted.elements.size;
       return sameText(elem.map(listedElement), [...wanted.elements].map(wantedElement));

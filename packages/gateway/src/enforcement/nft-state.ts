@@ -12,6 +12,8 @@ export interface NftSet {
   readonly isInterval: boolean;
   /** Whether each element counts its packets. */
   readonly isCounted?: boolean;
+  /** The most elements of a set to which rules add elements. The agent neither writes nor checks these. */
+  readonly dynamicSize?: number;
   /** Elements by key. The value is the verdict in a map, and empty in a set. */
   readonly elements: ReadonlyMap<string, string>;
 }
@@ -29,6 +31,9 @@ export interface NftState {
   readonly chains: ReadonlyMap<string, readonly string[]>;
   readonly counters: ReadonlySet<string>;
 }
+
+/** How long rules keep an element that they do not use, in seconds. */
+const dynamicSeconds = 10;
 
 /** The number of elements in a line of a script. */
 const elementsPerLine = 1000;
@@ -67,9 +72,7 @@ function additions(table: string, before: NftState | undefined, after: NftState)
   for (const [name, set] of after.sets) {
     const old = before?.sets.get(name);
     if (old === undefined) {
-      names.push(
-        `add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${set.isInterval ? "flags interval ; " : ""}${set.isCounted ? "counter ; " : ""}}`,
-      );
+      names.push(`add ${set.kind} inet ${table} ${name} { type ${set.type} ; ${optionsOf(set)}}`);
     }
     if (old?.elements !== set.elements) elements.push(...elementChanges(table, name, old, set));
   }
@@ -83,6 +86,12 @@ function additions(table: string, before: NftState | undefined, after: NftState)
       rules.push(`add rule inet ${table} ${name} ${line}`);
   }
   return [...chains, ...names, ...rules, ...elements];
+}
+
+function optionsOf({ isInterval, isCounted, dynamicSize }: NftSet): string {
+  const dynamic =
+    dynamicSize === undefined ? "" : `size ${dynamicSize} ; flags dynamic,timeout ; timeout ${dynamicSeconds}s ; `;
+  return `${isInterval ? "flags interval ; " : ""}${isCounted ? "counter ; " : ""}${dynamic}`;
 }
 
 /** Returns the removals of elements that nothing refers to after the additions. */

@@ -17,6 +17,25 @@ import type { NftSet } from "./nft-state.ts";
 /** The maps from relay ports to their targets. */
 export const relayMap = { 4: "relays4", 6: "relays6" } as const;
 
+/** The sources of new connections. A source of IPv6 is a network, because one machine has all its addresses. */
+const relaySources = { 4: "relaysources4", 6: "relaysources6" } as const;
+const sourceOf = { 4: "ip saddr", 6: "ip6 saddr and ffff:ffff:ffff:ffff::" } as const;
+/**
+ * The first bytes of WireGuard's handshake initiations, with the length of their UDP packets, and of its data. A device
+ * that returns to a relay with a live session sends data first, and its next handshake only after 15 seconds.
+ */
+const initiationType = "0x01000000";
+const initiationLength = 156;
+const dataType = "0x04000000";
+/**
+ * The limit of packets of one source in connections without an answer. A relay has one connection for each of its own
+ * 65,535 ports, and keeps those without an answer for 30 seconds.
+ */
+const newPackets = "20/second burst 200 packets";
+/** More sources are not limited. They could hold all connections also within the limit. */
+const mostSources = 4_096;
+const noElements: ReadonlyMap<string, string> = new Map();
+
 /** Returns the mark of connections that this agent relays. Every agent on the machine has its own mark. */
 function markOf(interfaceName: string): string {
   const number = createHash("sha256").update(`gatehouse relay ${interfaceName}`).digest().readUInt32BE(0);
@@ -42,11 +61,23 @@ export function relayChains(
       [
         ...dropRules,
         "ct state related counter name relayed accept",
+        "ct state new jump arriving",
         ...families.flatMap((family) => [
           `ct direction original ${word[family]} daddr . udp dport @relayed${family} counter name relayed accept`,
           `ct direction reply ${word[family]} saddr . udp sport @relayed${family} counter name relayed accept`,
         ]),
         "goto refused",
+      ],
+    ],
+    [
+      "arriving",
+      [
+        `udp length != ${initiationLength} @th,64,32 != ${dataType} goto refused`,
+        `@th,64,32 != { ${initiationType}, ${dataType} } goto refused`,
+        ...families.map(
+          (family) =>
+            `update @${relaySources[family]} { ${sourceOf[family]} limit rate over ${newPackets} } goto refused`,
+        ),
       ],
     ],
     [
@@ -98,6 +129,8 @@ export function relaySets(
     const { kind, isInterval } = { kind: "set", isInterval: false } as const;
     sets.set(`relayports${family}`, { kind, isInterval, type: "inet_service", elements: ports });
     sets.set(`relayed${family}`, { kind, isInterval, type, elements: relayed });
+    const sources = { kind, isInterval, type: addressType[family], elements: noElements, dynamicSize: mostSources };
+    sets.set(relaySources[family], sources);
     sets.set(relayMap[family], { kind: "map", isInterval, type: `inet_service : ${type}`, elements: targets });
   }
   return sets;

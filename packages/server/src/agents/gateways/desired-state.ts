@@ -25,6 +25,7 @@ import type { ChangedRecords } from "../../platform/projection/changed-records.t
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
+import { RelayAddresses } from "../sources/relay-addresses.ts";
 import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../tunnels/link-facts.queries.ts";
 import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "../tunnels/link-facts.ts";
 
@@ -72,6 +73,7 @@ export class DesiredState {
   #moved: MovedDevice[] = [];
   /** The keys of gateways, as stored. */
   #keys = new Map<string, KnownKey>();
+  #relays = new RelayAddresses();
   /** The gateways whose keys were read before the first refresh. */
   readonly #learning = new Set<string>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
@@ -126,6 +128,12 @@ export class DesiredState {
       Array.from(this.#enforcement?.links.devices.values() ?? [], (link) => [link.ipv4, link.deviceId]),
     );
     return this.#idsByAddress.get(ipv4);
+  }
+
+  /** Returns the source address that an observation of a gateway proves. */
+  evidence(deviceId: string, gatewayId: string, observed: string): string {
+    const own = this.#enforcement?.links.devices.get(deviceId)?.sources.controlPlane?.address;
+    return this.#relays.evidence(gatewayId, observed, own);
   }
 
   /** Whether an observation of a gateway changes the source address that counts at the gateway. */
@@ -251,6 +259,7 @@ export class DesiredState {
     this.#idsByAddress = undefined;
     this.#enforcement = enforcement;
     this.#keys = new Map(rows.gateways.map((row) => [row.id, knownKeyOf(row)]));
+    this.#relays = new RelayAddresses(rows.gateways);
     const everyGateway = Array.from(enforcement.contents(), ([id]) => id);
     return { changed: everyGateway, named: [...changed.idsOf("gateway")], isReload: true };
   }
@@ -311,8 +320,13 @@ export class DesiredState {
     for (const id of gateways) {
       const row = gatewayRows.get(id);
       const link = row === undefined || prefix === undefined ? undefined : gatewayLinkOf(row, prefix, drainMs);
-      if (row === undefined) this.#keys.delete(id);
-      else this.#keys.set(id, knownKeyOf(row));
+      if (row === undefined) {
+        this.#keys.delete(id);
+        this.#relays.delete(id);
+      } else {
+        this.#keys.set(id, knownKeyOf(row));
+        this.#relays.set(row);
+      }
       if (link === undefined) changes.push({ kind: "gateway-link", gone: id });
       else if (!isEqual(link, this.#enforcement?.links.gateways.get(id))) changes.push({ kind: "gateway-link", link });
     }

@@ -435,9 +435,11 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       // The clock of a gateway may be ahead.
       const at = new Date(Math.min(lastHandshake, now.getTime()));
       this.#recorder.handshake(deviceId, gatewayId, at);
-      const source = { address: address === undefined ? "" : discoveredAddress(address), at: at.getTime() };
+      const observed = address === undefined ? "" : discoveredAddress(address);
+      if (observed === "") continue;
+      const source = { address: this.#desired.evidence(deviceId, gatewayId, observed), at: at.getTime() };
       // The observation counts at this gateway alone: no other gateway trusts it.
-      if (source.address !== "" && this.#desired.isMove({ deviceId, gatewayId, source })) {
+      if (this.#desired.isMove({ deviceId, gatewayId, source })) {
         sources.observe(tenantId, deviceId, gatewayId, source.address, at);
       }
     }

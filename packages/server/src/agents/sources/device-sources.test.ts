@@ -57,6 +57,12 @@ async function grantAccess(sourceIps: readonly string[], address = block) {
   opened.push(gateway);
   await gateway.connect();
   await until("it is ONLINE", async () => (await client.get(`/tenants/gateways/${made.id}`)).body.status === "ONLINE");
+  await openAt(made.id, sourceIps, address);
+  return { id: made.id as string, gateway };
+}
+
+/** Creates a resource behind a gateway that is open only from some addresses. */
+async function openAt(gatewayId: string, sourceIps: readonly string[], address: string): Promise<void> {
   const resource = await client.post("/tenants/resources", {
     name: unique("Resource"),
     type: "PRIVATE",
@@ -65,7 +71,7 @@ async function grantAccess(sourceIps: readonly string[], address = block) {
   expect(resource.status, resource.text).toBe(201);
   const balanced = await client.post(`/tenants/resources/${resource.body.id}/loadBalancing`, {
     loadBalancingMode: "MANUAL",
-    gateways: [made.id],
+    gateways: [gatewayId],
   });
   expect(balanced.status, balanced.text).toBe(204);
   const policy = await client.post("/tenants/policies", {
@@ -77,7 +83,6 @@ async function grantAccess(sourceIps: readonly string[], address = block) {
     sourceIps,
   });
   expect(policy.status, policy.text).toBe(201);
-  return { id: made.id as string, gateway };
 }
 
 async function newDevice(url = urlOf(0), userId?: string, key = publicKey()) {
@@ -200,24 +205,7 @@ describe("an address counts only where it was observed", () => {
     const made = await newDevice();
     await connectFrom(made.device, "198.51.100.9");
     await until("it is a peer where everybody may be", () => peersOf(lying.gateway).length === 1);
-    const office = await client.post("/tenants/resources", {
-      name: unique("Office"),
-      type: "PRIVATE",
-      addresses: [{ address: ownOffice, protocols: [] }],
-    });
-    await client.post(`/tenants/resources/${office.body.id}/loadBalancing`, {
-      loadBalancingMode: "MANUAL",
-      gateways: [lying.id],
-    });
-    const policy = await client.post("/tenants/policies", {
-      name: unique("Policy"),
-      type: "PRIVATE",
-      action: true,
-      allUsers: true,
-      resources: [office.body.id],
-      sourceIps: ["192.0.2.0/24"],
-    });
-    expect(policy.status, policy.text).toBe(201);
+    await openAt(lying.id, ["192.0.2.0/24"], ownOffice);
     clock.advance(1_000);
     report(lying.gateway, "192.0.2.7");
     // Its own policy opens, so the observation has reached every part of the server.
@@ -230,6 +218,37 @@ describe("an address counts only where it was observed", () => {
     await connectFrom(made.device, "192.0.2.8");
     await until("it is a peer at the other gateway", () => peersOf(other.gateway).includes(made.key));
     await until("it has its route", () => hasRoute(made, other.id));
+  });
+
+  test("the address of a relay counts only if the device's own connection came from it", async () => {
+    const relay = await client.must.post("/tenants/gateways", {
+      name: unique("Relay"),
+      wireguardPort: "51820",
+      endpoint: "192.0.2.1",
+    });
+    await client.must.post(`/tenants/gateways/${relay.body.id}/enable-relay`);
+    const { id, gateway } = await grantAccess([], open);
+    await openAt(id, ["192.0.2.0/24"], ownOffice);
+    const made = await newDevice();
+    const isIn = () => hasRoute(made, id, ownOffice);
+    const reported = (address: string) => {
+      clock.advance(1_000);
+      report(gateway, address);
+    };
+    await connectFrom(made.device, "198.51.100.9");
+    await until("it is a peer", () => peersOf(gateway).length === 1);
+    reported("192.0.2.8");
+    await until("it is in the office", isIn);
+    reported("192.0.2.1");
+    await until("it can be anywhere", () => !isIn());
+    await connectFrom(made.device, "192.0.2.1");
+    await until("its own connection shows the office", isIn);
+    const { length } = gateway.answers;
+    reported("192.0.2.1");
+    await until("it is answered", () => gateway.answers.length > length);
+    await servers[1]?.deviceSources.flush();
+    await Promise.all(servers.map(({ deviceSources }) => deviceSources.poll()));
+    expect(isIn()).toBe(true);
   });
 
   test("addresses that no remote device has are ignored", async () => {

@@ -1,5 +1,6 @@
 /** The facts that a device lacks for access, in words for the person at the device. */
 import type { MyMissingFact } from "@gatehouse/contract/records/my-access";
+import { unspecifiedSource } from "@gatehouse/policy/enforcement/device-sources";
 
 const longestText = 2000;
 
@@ -30,14 +31,19 @@ export function missingText(fact: MyMissingFact, sourceAddress: string | undefin
   return wordsOf(fact, sourceAddress).slice(0, longestText);
 }
 
+function placeOf(sourceAddress: string | undefined): string {
+  if (sourceAddress === undefined) return "";
+  const isHidden = Object.values<string>(unspecifiedSource).includes(sourceAddress);
+  return isHidden ? " A relay hides the network of this device." : ` This device is at ${sourceAddress}.`;
+}
+
 function wordsOf(fact: MyMissingFact, sourceAddress: string | undefined): string {
   const { kind, devices = [], networks = [], about = "person", condition, negated = false } = fact;
   switch (kind) {
     case "other_device":
       return `It is open only from another device of yours: ${devices.join(", ")}.`;
     case "network": {
-      const here = sourceAddress === undefined ? "" : ` This device is at ${sourceAddress}.`;
-      return `It is open only from certain networks: ${networks.join(", ")}.${here}`;
+      return `It is open only from certain networks: ${networks.join(", ")}.${placeOf(sourceAddress)}`;
     }
     case "condition":
       if (condition === undefined) return conditions[about];

@@ -129,3 +129,11 @@ test("a chain with a second certificate that cannot be read is unusable", () => 
   expect(judge(cert + secondCertificate.cert)).not.toThrow();
   expect(judge(cert + unreadableCertificate)).toThrow("TLS cannot use the certificate chain: ");
 });
+
+test("a chain that clients would refuse is unusable", () => {
+  const { cert, key } = firstCertificate;
+  const judge = (chain: string) => () => requireUsable(chain, key, "localhost", new Date("2027-01-01"));
+  expect(judge(cert.repeat(10))).not.toThrow();
+  expect(judge(cert.repeat(11))).toThrow("too long for clients: certificates 11,");
+  expect(judge(`${cert}${"comment\n".repeat(9_000)}`)).toThrow("bytes 72611; at most 10 and 65536");
+});

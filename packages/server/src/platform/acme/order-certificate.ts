@@ -38,6 +38,11 @@ export interface OrderedCertificate {
 const firstWaitMs = 1_000;
 const longestWaitMs = 30_000;
 const maxErrorLength = 300;
+/**
+ * The longest chain of certificates, and its size as PEM in bytes. Clients end a handshake with more than about 100 KB
+ * of certificates.
+ */
+const maxChain = { certificates: 10, bytes: 65_536 } as const;
 const unfinished = ["pending", "ready", "processing"];
 
 /** @returns PEM */
@@ -109,13 +114,21 @@ export function requireUsable(certificate: string, privateKey: string, host: str
 }
 
 /**
- * Checks that a server can present the certificate: it parses all intermediate certificates, and tries the key.
+ * Checks that a server can present the certificate: it limits the chain to what clients accept, parses all
+ * intermediate certificates, and tries the key.
  *
  * @param certificate PEM: the certificate and its intermediate certificates
  * @param privateKey PEM
  * @throws Error
  */
 export function requireServable(certificate: string, privateKey: string): void {
+  const count = certificate.split("-----BEGIN ").length - 1;
+  if (count > maxChain.certificates || certificate.length > maxChain.bytes) {
+    const limits = `at most ${maxChain.certificates} and ${maxChain.bytes}`;
+    throw new Error(
+      `the certificate chain is too long for clients: certificates ${count}, bytes ${certificate.length}; ${limits}`,
+    );
+  }
   try {
     createSecureContext({ cert: certificate, key: privateKey, ...tlsLimits });
   } catch (error) {
