@@ -96,7 +96,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await page.keyboard.press("Enter");
     await page.waitForURL(/focus=group/);
     const bar = page.getByRole("region", { name: "Graph filter" });
-    await bar.getByText(/2 policies allow, 0 policies deny/).waitFor();
+    await bar.getByText(/2\spolicies allow, 0\spolicies deny/).waitFor();
     // The same key, pressed again, opens the group.
     expect(await focusedName(page)).toContain("Engineering");
     await page.keyboard.press("Enter");
@@ -129,7 +129,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await field.fill("engineer-05");
     await page.getByRole("option", { name: "engineer-05@example.com" }).click();
     await page.waitForURL(/focus=user/);
-    await page.getByText(/policies allow, 1 policy denies/).waitFor();
+    await page.getByText(/policies allow, 1\spolicy denies/).waitFor();
     await button(visit, "Copy link").click();
     await button(visit, "Copied").waitFor();
     const link = await page.evaluate<string>("navigator.clipboard.readText()");

@@ -50,7 +50,9 @@ describe.runIf(hasBrowser)("a network in use", () => {
     const visit = await world.visit({ key: owner, theme, width });
     await visit.open("/overview");
     const { page } = visit;
-    await page.getByRole("region", { name: "Gateways", exact: true }).getByText("In sync").first().waitFor();
+    // A narrow screen hides the configurations.
+    const configuration = page.getByRole("region", { name: "Gateways", exact: true }).getByText("In sync").first();
+    await configuration.waitFor({ state: "attached" });
     await page
       .getByRole("region", { name: "Devices", exact: true })
       .getByText(/online$/)
