@@ -62,11 +62,12 @@ function* adding<Item>(
   runs.push(added);
 }
 
-function* merging<Item>(
+/** Merges sorted lists, as work that can be suspended. Of equal items, those of the first list come first. */
+export function* merging<Item>(
   one: readonly Item[],
   other: readonly Item[],
   compare: (one: Item, other: Item) => number,
-  most: number,
+  most = Number.POSITIVE_INFINITY,
 ): Work<Item[]> {
   const count = Math.min(most, one.length + other.length);
   const [last, first] = [one.at(-1), other[0]];

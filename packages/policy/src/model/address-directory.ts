@@ -1,10 +1,11 @@
 import { addressWidth, type IpAddress, type IpVersion } from "@gatehouse/addresses/ip-address";
-import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work } from "../work.ts";
+import { merging } from "../sorting.ts";
+import { entriesAtOnce, entryCost, forEach, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { type AddressKey, addressKeyOf, hostKey, rangeKey, wildcardKey } from "./address-key.ts";
-import { type AddressEntry, type Entries, offerOf } from "./address-offers.ts";
+import type { AddressEntry, Entries } from "./address-offers.ts";
 import type { CompiledResource } from "./compiled-resource.ts";
 import type { ResourceFacts } from "./facts.ts";
-import { AddressColumns, PackedAddresses } from "./packed-addresses.ts";
+import { AddressColumns, type FoundAddress, findingEntries, PackedAddresses } from "./packed-addresses.ts";
 import type { Table } from "./table.ts";
 
 const none: Entries = [];
@@ -57,26 +58,30 @@ export class AddressDirectory {
     const { base } = this.#parts;
     const changed = yield* copying(this.#parts.changed);
     const lengths = new CollectedLengths(this.#parts.lengths);
+    // Each list is written once, because many resources can change at one address.
+    const received = new Map<string, FoundAddress[]>();
+    const formerIds = new Set<string>();
     let addresses = 0;
-    for (const [records, change] of [[before, without] as const, [after, withOffers] as const]) {
+    for (const records of [before, after]) {
       for (const { id, addresses: own } of records) {
-        for (const facts of own) {
+        if (records === before) formerIds.add(id);
+        for (const [position, facts] of own.entries()) {
           const key = addressKeyOf(facts.address);
           if (key === undefined) continue;
           lengths.add(key);
-          changed.set(
-            key.text,
-            change(changed.get(key.text) ?? this.#at(key.text) ?? none, {
-              resourceId: id,
-              offers: facts.protocols.map(offerOf),
-            }),
-          );
+          const list = received.get(key.text) ?? [];
+          if (list.length === 0) received.set(key.text, list);
+          if (records === after) list.push({ resourceId: id, position, facts });
         }
         addresses += own.length;
         if (addresses < recordsAtOnce) continue;
         yield addresses * recordCost;
         addresses = 0;
       }
+    }
+    for (const [key, added] of received) {
+      const remaining = yield* without(formerIds, this.#at(key) ?? none);
+      changed.set(key, yield* merging(remaining, yield* findingEntries(added), inOrderOfIds));
     }
     const parts = { resources, lengths: lengths.sorted() };
     // After this many changes, the index is built again. This then costs little per change.
@@ -168,16 +173,17 @@ function* copying(entries: ReadonlyMap<string, Entries>): Work<Map<string, Entri
   return copy;
 }
 
-function without(entries: Entries, { resourceId }: AddressEntry): Entries {
-  return entries.filter((other) => other.resourceId !== resourceId);
+function* without(ids: ReadonlySet<string>, entries: Entries): Work<Entries> {
+  if (ids.size === 0) return entries;
+  const remaining: AddressEntry[] = [];
+  yield* forEach(entries, entryCost, (entry) => {
+    if (!ids.has(entry.resourceId)) remaining.push(entry);
+  });
+  return remaining;
 }
 
-function withOffers(entries: Entries, entry: AddressEntry): Entries {
-  const { resourceId } = entry;
-  // A resource may list one address in two notations: 192.0.2.1 and 192.0.2.1/32.
-  const same = entries.find((other) => other.resourceId === resourceId);
-  const whole = same === undefined ? entry : { resourceId, offers: [...same.offers, ...entry.offers] };
-  // Ids are UUIDv7, so this is the order of creation.
-  const before = entries.filter((other) => other.resourceId < resourceId);
-  return [...before, whole, ...entries.filter((other) => other.resourceId > resourceId)];
+/** Ids are UUIDv7, so this is the order of creation. */
+function inOrderOfIds(one: AddressEntry, other: AddressEntry): number {
+  if (one.resourceId === other.resourceId) return 0;
+  return one.resourceId < other.resourceId ? -1 : 1;
 }

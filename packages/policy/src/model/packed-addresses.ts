@@ -31,7 +31,7 @@ const mostScanned = 64;
 const slotsAtOnce = yieldAfter / copyCost;
 
 /** An address of a resource. */
-interface FoundAddress {
+export interface FoundAddress {
   readonly resourceId: string;
   readonly position: number;
   readonly facts: AddressFacts;
@@ -183,10 +183,10 @@ export class PackedAddresses {
     let unpaid = 0;
     for (const [key, entries] of changed) {
       changedHashes.add(hashOf(key));
-      for (const { resourceId } of entries) changedIds.add(resourceId);
-      unpaid += 1 + entries.length;
-      if (unpaid < entriesAtOnce) continue;
-      yield unpaid * entryCost;
+      yield* forEach(entries, entryCost, ({ resourceId }) => changedIds.add(resourceId));
+      unpaid += entryCost;
+      if (unpaid < yieldAfter) continue;
+      yield unpaid;
       unpaid = 0;
     }
     const columns = new AddressColumns();
@@ -226,7 +226,7 @@ function isUnchanged(found: FoundAddress | undefined, changed: ReadonlyMap<strin
 }
 
 /** The entries of all addresses with one key, as work that can be suspended between some of them. */
-function* findingEntries(addresses: readonly FoundAddress[]): Work<Entries> {
+export function* findingEntries(addresses: readonly FoundAddress[]): Work<Entries> {
   const entries: AddressEntry[] = [];
   const costOf = ({ facts }: FoundAddress) => entryCost * (1 + facts.protocols.length);
   yield* forEach(yield* sortingBy(inOrderOfCreation, addresses), costOf, ({ resourceId, facts }) => {
