@@ -1,5 +1,6 @@
 /** Limits emails per day, in UTC (docs/decisions/0262-shares-and-limits-of-mails.md). */
 import { createHash } from "node:crypto";
+import { domainToASCII } from "node:url";
 import { AppError } from "../../platform/app-error.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
@@ -51,7 +52,7 @@ export async function countMails(
 ): Promise<void> {
   const known = new Map<string, { readonly email: string; mails: number }>();
   for (const email of emails) {
-    const hash = createHash("sha256").update(email.toLowerCase()).digest("hex");
+    const hash = createHash("sha256").update(mailboxOf(email)).digest("hex");
     const recipient = known.get(hash);
     if (recipient === undefined) known.set(hash, { email, mails: 1 });
     else recipient.mails += 1;
@@ -70,6 +71,14 @@ export async function countMails(
     const detail = `${sends} at most ${limit} emails per day (UTC). This request would bring the total to ${mails}.`;
     throw new AppError("mail_limit_reached", { detail, retryAfterSeconds });
   }
+}
+
+/** The same text for all spellings of a domain: mails are sent to the domain in its ASCII form. */
+function mailboxOf(email: string): string {
+  const at = email.lastIndexOf("@");
+  const domain = email.slice(at + 1);
+  // The conversion needs the original letter case. Its result is empty for an invalid domain.
+  return `${email.slice(0, at).toLowerCase()}@${domainToASCII(domain) || domain.toLowerCase()}`;
 }
 
 /** The day in UTC. */

@@ -73,6 +73,17 @@ test("an address can receive ten emails of a tenant per day, even if its user is
   clock.advance(-dayMs / 4);
 });
 
+test("spellings of a domain that reach one mailbox are counted together", async () => {
+  const domains = ["bücher", "xn--bcher-kva", "ｂücher", "büｃher", "bücｈer", "bücʰer"];
+  const invitations = domains.flatMap((domain) =>
+    ["example", "eｘample"].map((ending) => ({ email: `ann@${domain}.${ending}`, notify: true })),
+  );
+  const refused = await tenant.client.post("/tenants/users", invitations.slice(0, 11));
+  expect([refused.status, refused.body.code]).toEqual([429, "mail_limit_reached"]);
+  expect(refused.body.detail).toContain("at most 10 emails per day (UTC). This request would bring the total to 11.");
+  await tenant.client.must.post("/tenants/users", invitations.slice(0, 10));
+});
+
 test("a tenant can send a limited number of emails per day, and other tenants are not affected", async () => {
   const invitations = (count: number) => Array.from({ length: count }, () => ({ email: uniqueEmail(), notify: true }));
   await tenant.client.must.post("/tenants/users", invitations(10));
