@@ -24,16 +24,19 @@ export function resolveDestination(model: Model, destination: Destination): Reso
   const { address, protocol, port } = destination;
   const entries = entriesAt(model, address);
   if (entries === undefined) return { denied: "invalid_address" };
-  const candidates = entries.flatMap((entry) => {
+  let closed: CompiledResource | undefined;
+  // Entries are in the order in which their resources were created. Many resources can have one address, so only those
+  // that count are read.
+  for (const entry of entries) {
+    const offered = isOffered(entry, protocol, port);
+    if (!offered && closed !== undefined) continue;
     const resource = model.resources.get(entry.resourceId);
-    return resource === undefined ? [] : [{ resource, offered: isOffered(entry, protocol, port) }];
-  });
-  // Entries are in the order in which their resources were created.
-  const offering = candidates.find(({ offered }) => offered);
-  if (offering !== undefined) return offering;
-  // A private address is closed for everything that it does not offer. It is not left to the internet.
-  const closed = candidates.find(({ resource }) => resource.type !== "INTERNET");
-  return closed === undefined ? nothing : { resource: closed.resource, denied: "protocol_not_offered" };
+    if (resource === undefined) continue;
+    if (offered) return { resource };
+    // A private address is closed for everything that it does not offer. It is not left to the internet.
+    if (resource.type !== "INTERNET") closed = resource;
+  }
+  return closed === undefined ? nothing : { resource: closed, denied: "protocol_not_offered" };
 }
 
 /** The entries of the most specific address. Undefined if the text is not a single host. */
