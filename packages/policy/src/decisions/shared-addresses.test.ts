@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { FactChange } from "../model/facts.ts";
+import type { FactChange, ResourceFacts } from "../model/facts.ts";
 import { compile } from "../model/model.ts";
 import { goldenCase } from "../testing/golden-case.ts";
 import { entryCost, finish, yieldAfter } from "../work.ts";
@@ -138,4 +138,31 @@ describe("the cost", () => {
     Names: { addresses: { wiki.internal: [${udp}] } }`);
     expect(units.reduce((sum, each) => sum + each, 0)).toBeGreaterThan(400 * entryCost);
   });
+});
+
+/** Finds shared addresses after the creation of resources at one address, with these ports. */
+function createdWithPorts(ports: readonly number[]) {
+  const resources = ports.map((port, index): ResourceFacts => {
+    const protocols = [{ protocol: "TCP" as const, port: String(port) }];
+    const named = { id: `r${index + 10_000}`, name: `R${index}`, type: "PRIVATE" } as const;
+    return { ...named, loadBalancingMode: "MANUAL", addresses: [{ address: "10.0.0.1", protocols }], gateways: [] };
+  });
+  const nothing = { users: [], groups: [], devices: [], gateways: [], rules: [], policies: [] };
+  const changes = resources.map((facts): FactChange => ({ kind: "resource", facts }));
+  return newlySharedAddresses(changes, compile({ ...nothing, resources: [] }), compile({ ...nothing, resources }));
+}
+
+const differentPorts = (count: number) => Array.from({ length: count }, (_, index) => index + 1);
+
+test("new resources with different ports at one address are compared in linear time", () => {
+  const costOf = (count: number) => [...createdWithPorts(differentPorts(count))].reduce((sum, cost) => sum + cost, 0);
+  expect(costOf(1_000)).toBeLessThan(2.5 * costOf(500));
+});
+
+test("two of many new resources at one address share a port", () => {
+  const shared = { address: "10.0.0.1", resources: ["R2", "R100"], enclosing: [] };
+  expect(finish(createdWithPorts([...differentPorts(100), 3])).map(inShort)).toEqual([
+    { ...shared, of: "R2" },
+    { ...shared, of: "R100" },
+  ]);
 });

@@ -1,9 +1,9 @@
 /** Addresses that several resources have. A connection goes to one of them (contract, "Policy evaluation", step 2). */
-import type { AddressEntry } from "../model/address-offers.ts";
+import type { AddressEntry, Entries } from "../model/address-offers.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { AddressFacts, FactChange } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
-import { OfferRanges } from "../model/offer-ranges.ts";
+import { findingMeeting, OfferRanges } from "../model/offer-ranges.ts";
 import { entryCost, recordCost, type Work, yieldAfter } from "../work.ts";
 import type { Named } from "./decision.ts";
 import type { Destination } from "./request.ts";
@@ -11,6 +11,8 @@ import { entriesAt, resolveDestination } from "./resolve-destination.ts";
 
 /** The most shared addresses, and resources at each of them, in one answer. */
 const mostShared = 20;
+/** The most resources at an address that are read for each change. */
+const mostRead = 64;
 
 export interface SharedAddress {
   readonly address: string;
@@ -32,6 +34,8 @@ export function* newlySharedAddresses(
   after: Model,
 ): Work<readonly SharedAddress[]> {
   const shared: SharedAddress[] = [];
+  /** The resources at crowded addresses that share a protocol and port. */
+  const meetingAt = new Map<Entries, ReadonlySet<string>>();
   for (const change of changes) {
     if (change.kind !== "resource" || "gone" in change) continue;
     const { id, addresses } = change.facts;
@@ -42,7 +46,9 @@ export function* newlySharedAddresses(
       yield recordCost + address.protocols.length * entryCost;
       if (hasSameProtocols(address, former.get(address.address))) continue;
       const { same, enclosing } = after.addresses.atAddress(address.address);
-      const resources = yield* findingSharing(after, resource, same);
+      if (same.length > mostRead && !meetingAt.has(same)) meetingAt.set(same, yield* findingMeeting(same));
+      const meetsNone = meetingAt.get(same)?.has(id) === false;
+      const resources = meetsNone ? [] : yield* findingSharing(after, resource, same);
       // A resource at the same address had already taken it from the others.
       const losing = same.length > 1 ? [] : namesOf(after, enclosing, id);
       if (resources.length + losing.length === 0) continue;

@@ -1,5 +1,8 @@
+import fc from "fast-check";
 import { expect, test } from "vitest";
-import { OfferRanges } from "./offer-ranges.ts";
+import { finish } from "../work.ts";
+import type { Offer } from "./address-offers.ts";
+import { findingMeeting, OfferRanges } from "./offer-ranges.ts";
 
 const offer = (first: number, last = first, protocol: "TCP" | "UDP" = "TCP") => ({ protocol, first, last });
 
@@ -41,4 +44,21 @@ test("comparing the offers of two addresses takes few steps for each of them", (
   }));
   expect(new OfferRanges(counted).cover(counted)).toBe(true);
   expect(steps).toBeLessThan(40 * count);
+});
+
+const anyOffer = fc
+  .record({ protocol: fc.constantFrom("TCP" as const, "UDP" as const), first: fc.nat(60), length: fc.nat(8) })
+  .map(({ protocol, first, length }): Offer => ({ protocol, first, last: first + length }));
+
+test("finds the resources that share a protocol and port with another one", () => {
+  fc.assert(
+    fc.property(fc.array(fc.array(anyOffer, { maxLength: 4 }), { maxLength: 12 }), (all) => {
+      const entries = all.map((offers, index) => ({ resourceId: `r${index}`, offers }));
+      const meeting = entries.filter((entry) =>
+        entries.some((other) => other !== entry && new OfferRanges(other.offers).meet(entry.offers)),
+      );
+      expect([...finish(findingMeeting(entries))].sort()).toEqual(meeting.map(({ resourceId }) => resourceId).sort());
+    }),
+    { numRuns: 2_000 },
+  );
 });

@@ -1,4 +1,6 @@
-import type { Offer } from "./address-offers.ts";
+import { sortingBy } from "../sorting.ts";
+import { entryCost, forEach, type Work } from "../work.ts";
+import type { Entries, Offer } from "./address-offers.ts";
 import type { TransportProtocol } from "./facts.ts";
 
 interface PortRange {
@@ -49,4 +51,33 @@ export class OfferRanges {
     }
     return ranges[low];
   }
+}
+
+interface OwnedOffer extends Offer {
+  readonly resourceId: string;
+}
+
+/** Finds the resources with a protocol and port that others of these resources offer too, in n log n steps. */
+export function* findingMeeting(entries: Entries): Work<ReadonlySet<string>> {
+  const meeting = new Set<string>();
+  /** The offers with the highest last ports, of two resources for each protocol. */
+  const highest = new Map<TransportProtocol, readonly OwnedOffer[]>();
+  const offers = yield* sortingBy((one, other) => one.first - other.first, ownedOffers(entries));
+  yield* forEach(offers, entryCost, (offer) => {
+    const known = highest.get(offer.protocol) ?? [];
+    const others = known.filter(({ resourceId }) => resourceId !== offer.resourceId);
+    // All earlier offers that contain the first port meet each other, so they were found before.
+    for (const { resourceId, last } of others) {
+      if (last >= offer.first) meeting.add(resourceId).add(offer.resourceId);
+    }
+    const own = known.find(({ resourceId }) => resourceId === offer.resourceId);
+    const higher = own !== undefined && own.last > offer.last ? own : offer;
+    const sorted = [...others, higher].sort((one, other) => other.last - one.last);
+    highest.set(offer.protocol, sorted.slice(0, 2));
+  });
+  return meeting;
+}
+
+function* ownedOffers(entries: Entries): Iterable<OwnedOffer> {
+  for (const { resourceId, offers } of entries) for (const offer of offers) yield { ...offer, resourceId };
 }
