@@ -26,7 +26,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await page.getByRole("textbox", { name: "Name" }).fill("Telemetry");
     await inDialog(visit, "Create").click();
     await heading(visit, "Telemetry").waitFor();
-    await page.getByText(/TCP 8443, UDP 5000-5100/).waitFor();
+    await page.getByText(/TCP 8443, UDP 5000–5100/).waitFor();
 
     await visit.open("/addresses");
     await button(visit, "Add address").click();

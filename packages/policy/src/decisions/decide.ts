@@ -1,5 +1,4 @@
 import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
-import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { PolicyType } from "@gatehouse/contract/records/policy";
 import type { RuleContext, RuleSession } from "../admission-rules/evaluate-rule.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
@@ -7,6 +6,7 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import { knownSource } from "../model/source-address.ts";
 import { decisionCost, policyCost, type Work, yieldAfter } from "../work.ts";
 import { Candidates } from "./candidates.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
@@ -184,10 +184,7 @@ class Circumstances {
   }
 
   get sourceIp(): IpAddress | undefined {
-    if (this.#sourceIp === null) {
-      const { sourceIp } = this.#input.request;
-      this.#sourceIp = sourceIp === undefined ? undefined : peerAddress(sourceIp);
-    }
+    if (this.#sourceIp === null) this.#sourceIp = knownSource(this.#input.request.sourceIp);
     return this.#sourceIp;
   }
 

@@ -1,7 +1,7 @@
-import { peerAddress } from "@gatehouse/addresses/source-ips";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import { knownSource } from "../model/source-address.ts";
 import { decisionCost, type Work } from "../work.ts";
 import { type DecisionInput, ruleContext } from "./decide.ts";
 import type { Named } from "./decision.ts";
@@ -42,7 +42,7 @@ export function* tracePolicy(policy: CompiledPolicy, input: DecisionInput): Work
   yield decisionCost;
   const { model, request, principal, resource } = input;
   const { facts } = policy;
-  const sourceIp = request.sourceIp === undefined ? undefined : peerAddress(request.sourceIp);
+  const sourceIp = knownSource(request.sourceIp);
   const destinationMet =
     facts.isDefault || resource === undefined || facts.allResources || facts.resources.includes(resource.id);
   const sourceMatches = matchesOf(policy, principal, model);

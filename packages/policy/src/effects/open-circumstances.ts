@@ -1,5 +1,5 @@
 import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
-import { peerAddress } from "@gatehouse/addresses/source-ips";
+import { knownSource } from "../model/source-address.ts";
 
 /** The circumstances of future requests. An absent field is open: it may have any value or none. */
 export interface OpenCircumstances {
@@ -23,7 +23,7 @@ export interface Openness {
 /** Circumstances in the form that policies and rules read. */
 export interface KnownCircumstances {
   readonly open: Openness;
-  /** Undefined if open or invalid. */
+  /** Undefined if open, unknown or invalid. */
   readonly sourceIp: IpAddress | undefined;
   /** The variable `source` of admission rules, without open fields. */
   readonly source: object;
@@ -32,7 +32,7 @@ export interface KnownCircumstances {
 }
 
 export function knownCircumstances({ sourceIp, country, now }: OpenCircumstances): KnownCircumstances {
-  const address = sourceIp === undefined ? undefined : peerAddress(sourceIp);
+  const address = knownSource(sourceIp);
   return {
     open: { sourceIp: sourceIp === undefined, country: country === undefined, now: now === undefined },
     sourceIp: address,

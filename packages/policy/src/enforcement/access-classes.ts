@@ -1,5 +1,4 @@
 import { formatIpAddress, type IpAddress } from "@gatehouse/addresses/ip-address";
-import { peerAddress } from "@gatehouse/addresses/source-ips";
 import { everyDevice, type Membership } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { ruleContext } from "../decisions/decide.ts";
@@ -8,6 +7,7 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
+import { knownSource } from "../model/source-address.ts";
 import type { Work } from "../work.ts";
 import type { PlanStep } from "./access-plan.ts";
 import { sourceAt } from "./device-sources.ts";
@@ -126,7 +126,7 @@ export function* findingMembership(
     );
   }
   const address = sourceAt(device.link.sources, gatewayId);
-  const sourceIp = address === null ? undefined : peerAddress(address);
+  const sourceIp = knownSource(address);
   if (!policy.appliesTo(principal) || !policy.appliesToSourceIp(sourceIp)) return fixed(false);
   if (rule === undefined) return fixed(true);
   const contextAt = contextsOf(model, device, resource, sourceIp);

@@ -421,6 +421,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     this.#recorder.heartbeat(connection, heartbeat, now);
     for (let start = 0; start < heartbeat.peers.length; start += peersInStep) {
       yield;
+      // The link may have ended meanwhile.
+      if (!this.connections.isCurrent(connection)) return;
       this.#reported(connection, heartbeat.peers.slice(start, start + peersInStep), now);
     }
   }

@@ -8,7 +8,9 @@ import type { GatewayLinkRow } from "../tunnels/link-facts.queries.ts";
 import { discoveredAddress } from "./discovered-address.ts";
 
 export class RelayAddresses {
-  readonly #byGateway = new Map<string, ReadonlySet<string>>();
+  readonly #byGateway = new Map<string, readonly string[]>();
+  /** The relays with an address. Every reported peer is looked up here. */
+  readonly #byAddress = new Map<string, Set<string>>();
 
   constructor(rows: readonly GatewayLinkRow[] = []) {
     for (const row of rows) this.set(row);
@@ -16,11 +18,21 @@ export class RelayAddresses {
 
   set({ id, relay_enabled: relays, endpoint, reported_endpoint: reported }: GatewayLinkRow): void {
     const addresses = [endpoint, reported].map((text) => discoveredAddress(hostOf(text))).filter((text) => text !== "");
-    if (relays) this.#byGateway.set(id, new Set(addresses));
-    else this.delete(id);
+    this.delete(id);
+    if (!relays) return;
+    this.#byGateway.set(id, addresses);
+    for (const address of addresses) {
+      const known = this.#byAddress.get(address) ?? new Set();
+      this.#byAddress.set(address, known.add(id));
+    }
   }
 
   delete(gatewayId: string): void {
+    for (const address of this.#byGateway.get(gatewayId) ?? []) {
+      const relays = this.#byAddress.get(address);
+      relays?.delete(gatewayId);
+      if (relays?.size === 0) this.#byAddress.delete(address);
+    }
     this.#byGateway.delete(gatewayId);
   }
 
@@ -33,10 +45,9 @@ export class RelayAddresses {
    */
   evidence(gatewayId: string, observed: string, own: string | undefined): string {
     if (observed === own) return observed;
-    for (const [relayId, addresses] of this.#byGateway) {
-      if (relayId !== gatewayId && addresses.has(observed)) return unspecifiedSource[isIP(observed) === 6 ? 6 : 4];
-    }
-    return observed;
+    const relays = this.#byAddress.get(observed);
+    if (relays === undefined || (relays.size === 1 && relays.has(gatewayId))) return observed;
+    return unspecifiedSource[isIP(observed) === 6 ? 6 : 4];
   }
 }
 
