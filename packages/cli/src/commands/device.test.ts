@@ -228,7 +228,10 @@ describe("gatehouse device", () => {
     await keep();
     const { output } = await runHere(dry);
     expect(output).toContain("ip link add dev gd0 type wireguard\n");
-    expect(output).toContain(`peer ${gateway.publicKey} endpoint 192.0.2.1:51820 persistent-keepalive 25`);
+    expect(output).toContain(
+      "wg addconf gd0 /dev/stdin\n[Peer]\nEndpoint = 192.0.2.1:51820\nPersistentKeepalive = 25\n",
+    );
+    expect(output).toContain(`PublicKey = ${gateway.publicKey}\n`);
     expect(output).toContain("route replace 10.80.0.0/24 dev gd0 proto 71 table 26440\n");
     expect(output).toContain("rule add not fwmark 0x6748 lookup 26440 priority 5200\n");
   });
