@@ -201,16 +201,32 @@ module.exports = {
       to: { path: server, pathNot: [`${server}platform/`, tests] },
     },
     {
-      name: "agent-channel-knows-no-agent-kind",
-      comment:
-        "The channel, device sources and tunnels serve both kinds of agent. They import neither kind, and no feature.",
+      name: "agent-identity-needs-only-the-platform",
+      comment: "Keys and tunnel addresses of agents are below features and agents, which both use them.",
       severity: "error",
-      from: { path: `${server}agents/(channel|sources|tunnels)/`, pathNot: tests },
-      to: { path: server, pathNot: [`${server}platform/`, `${server}agents/(channel|sources|tunnels)/`, tests] },
+      from: { path: `${server}agent-identity/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}(platform|agent-identity)/`, tests] },
+    },
+    {
+      name: "features-know-no-agents",
+      comment: "Agents use features through <noun>.api.ts. Features do not import agents: folders have no cycles.",
+      severity: "error",
+      from: { path: `${server}features/`, pathNot: tests },
+      to: { path: `${server}agents/` },
+    },
+    {
+      name: "agent-channel-knows-no-agent-kind",
+      comment: "The channel and device sources serve both kinds of agent. They import neither kind, and no feature.",
+      severity: "error",
+      from: { path: `${server}agents/(channel|sources)/`, pathNot: tests },
+      to: {
+        path: server,
+        pathNot: [`${server}(platform|agent-identity)/`, `${server}agents/(channel|sources)/`, tests],
+      },
     },
     {
       name: "agent-kinds-stand-apart",
-      comment: "Code that gateways and devices share belongs to agents/channel, agents/sources or agents/tunnels.",
+      comment: "Code that gateways and devices share belongs to agents/channel, agents/sources or agent-identity.",
       severity: "error",
       from: { path: `${server}agents/(gateways|devices)/`, pathNot: tests },
       to: { path: `${server}agents/(gateways|devices)/`, pathNot: `${server}agents/$1/` },

@@ -24,8 +24,8 @@ import {
   type LaterMessage,
 } from "./connection-gate.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import { newChallenge } from "./key-challenge.ts";
-import { cachedSigningKey, openSigningKey, type SigningKey } from "./signing-keys.ts";
+import { newChallenge } from "../../agent-identity/key-challenge.ts";
+import { cachedSigningKey, openSigningKey, type SigningKey } from "../../agent-identity/signing-keys.ts";
 
 export interface AgentChannelOptions {
   readonly runner: CommandRunner;

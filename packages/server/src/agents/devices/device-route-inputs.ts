@@ -16,8 +16,8 @@ import {
   type LinkRows,
   readDeviceLinkRows,
   readSomeLinkRows,
-} from "../tunnels/link-facts.queries.ts";
-import { gatewayLinkOf, routedDeviceOf } from "../tunnels/link-facts.ts";
+} from "../../agent-identity/link-facts.queries.ts";
+import { gatewayLinkOf, routedDeviceOf } from "../../agent-identity/link-facts.ts";
 
 /** Types of records that may change the routes of any device. */
 const concernsEverybody = [

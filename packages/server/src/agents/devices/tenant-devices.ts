@@ -21,7 +21,7 @@ import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
 import { orderToFollow } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
-import type { SigningKey } from "../channel/signing-keys.ts";
+import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import type { DeviceConnection, DeviceReason } from "./device-connection.ts";

@@ -26,8 +26,8 @@ import { TenantProjection } from "../../platform/projection/tenant-projection.ts
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { RelayAddresses } from "../sources/relay-addresses.ts";
-import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../tunnels/link-facts.queries.ts";
-import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "../tunnels/link-facts.ts";
+import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../../agent-identity/link-facts.queries.ts";
+import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "../../agent-identity/link-facts.ts";
 
 /** After this share of its validity period, all content is computed for a new period. */
 const renewedAfter = 1 / 2;

@@ -12,7 +12,7 @@ import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
 import { clockToleranceMs, orderToFollow } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
-import type { SigningKey } from "../channel/signing-keys.ts";
+import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import { AwaitedGenerations } from "./awaited-generations.ts";
