@@ -72,8 +72,7 @@ module.exports = {
     },
     {
       name: "agents-share-the-core",
-      comment:
-        "Both agents use the core, the protocol and addresses. Neither imports the other.",
+      comment: "Both agents use the core, the protocol and addresses. Neither imports the other.",
       severity: "error",
       from: { path: "^packages/(agent-core|gateway|device)/src/", pathNot: tests },
       to: { path: "^(packages|bench)/", pathNot: "^packages/($1|addresses|contract|agent-protocol|agent-core)/" },
@@ -254,8 +253,7 @@ module.exports = {
     },
     {
       name: "resolvable",
-      comment:
-        "An unresolved import escapes the other rules. The build output that a command imports may be missing.",
+      comment: "An unresolved import escapes the other rules. The build output that a command imports may be missing.",
       severity: "error",
       from: {},
       to: { couldNotResolve: true, pathNot: "^\\.\\./dist/[a-z-]+\\.js$" },
