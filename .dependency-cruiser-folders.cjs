@@ -1,6 +1,6 @@
 /**
- * The rule for folders. It has a run of its own, because tests must not count here: the test of a low layer may start a
- * whole server.
+ * The rule for cycles between folders. It runs separately without tests, because the tests of a low layer may start a
+ * complete server.
  */
 const { options } = require("./.dependency-cruiser.cjs");
 

@@ -1,16 +1,15 @@
 /**
- * The shape of the code base (docs/architecture.md) as rules. `test/architecture/boundaries.test.ts` proves of each one
- * that it fires.
+ * Import rules that enforce docs/architecture.md. `test/architecture/boundaries.test.ts` proves that each rule fires.
  */
 
 const server = "^packages/server/src/";
-/** Tests, and what only they use, may reach for anything. */
+/** Tests and test helpers may import anything. */
 const tests = "\\.test\\.tsx?$|^packages/[^/]+/src/testing/|^test/";
 
-/** @param {string} name an npm package, whether it is installed or not */
+/** @param {string} name the name of an npm package, installed or not */
 const npmPackage = (name) => `(^|/)node_modules/(@types/)?${name}/|^${name}$`;
 
-/** Each layer may import the layers before it, never those after it. */
+/** Each layer may import only the layers before it. */
 const layers = [
   "packages/embedded-postgres",
   "packages/addresses",
@@ -32,7 +31,7 @@ const downward = layers.slice(0, -1).map((layer, index) => ({
   to: { path: `^(${layers.slice(index + 1).join("|")})/` },
 }));
 
-/** The folders of the console. Each may import the folders before it, never those after it. */
+/** The folders of the console. Each may import only the folders before it. */
 const consoleFolders = ["messages", "app", "records", "lists", "pages"];
 
 const consoleDownward = consoleFolders.slice(0, -1).map((folder, index) => ({
@@ -49,7 +48,7 @@ module.exports = {
     ...downward,
     {
       name: "client-stands-alone",
-      comment: "Whoever takes the client gets no more than two small libraries with it: nothing else of ours.",
+      comment: "The client is published alone. It depends on two small libraries and on no other workspace package.",
       severity: "error",
       from: { path: "^packages/client/src/", pathNot: tests },
       to: {
@@ -59,36 +58,35 @@ module.exports = {
     },
     {
       name: "client-runs-in-browsers",
-      comment: "What Node alone has is not there in a page.",
+      comment: "Browsers do not provide the modules of Node.js.",
       severity: "error",
       from: { path: "^packages/client/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     },
     {
       name: "server-knows-no-client",
-      comment: "The client follows from what the server does, never the other way round.",
+      comment: "The client depends on the API. The server never depends on the client.",
       severity: "error",
       from: { path: "^packages/(contract|agent-protocol|policy|server)/src/", pathNot: tests },
       to: { path: "^packages/client/" },
     },
     {
       name: "agents-share-the-core",
-      comment:
-        "Agents run on their own machines. They use the core, the protocol and addresses; neither imports the other.",
+      comment: "Both agents use the core, the protocol and addresses. Neither imports the other.",
       severity: "error",
       from: { path: "^packages/(agent-core|gateway|device)/src/", pathNot: tests },
       to: { path: "^(packages|bench)/", pathNot: "^packages/($1|addresses|contract|agent-protocol|agent-core)/" },
     },
     {
       name: "only-agents-use-the-core",
-      comment: "The server and the agents share the protocol, and nothing else.",
+      comment: "The server and the agents share only the protocol and addresses.",
       severity: "error",
       from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/(agent-core|gateway|device)/src/"] },
       to: { path: "^packages/(agent-core|gateway)/" },
     },
     {
       name: "only-the-command-line-knows-the-device",
-      comment: "It is a program of its own, which `gatehouse device` starts.",
+      comment: "The device agent is a separate program, which `gatehouse device` starts.",
       severity: "error",
       from: { path: "^(packages|bench)/", pathNot: [tests, "^packages/(device|cli)/src/"] },
       to: { path: "^packages/device/" },
@@ -96,7 +94,7 @@ module.exports = {
     {
       name: "console-is-a-client",
       comment:
-        "It has no privileges: of ours it takes the client, and of the contract the words for permissions and events, the presets of providers, the changes that cannot be reverted and the snippets that deploy a gateway.",
+        "The console is an API client without privileges. It may import the client, and the listed modules of the contract.",
       severity: "error",
       from: { path: "^packages/console/src/", pathNot: tests },
       to: {
@@ -110,14 +108,14 @@ module.exports = {
     },
     {
       name: "console-runs-in-browsers",
-      comment: "What Node alone has is not there in a page.",
+      comment: "Browsers do not provide the modules of Node.js.",
       severity: "error",
       from: { path: "^packages/console/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     },
     {
       name: "nothing-needs-the-console",
-      comment: "The server sends what was built, and knows nothing of what is in it.",
+      comment: "The server serves the built console and does not import it.",
       severity: "error",
       from: { path: "^(packages|bench)/", pathNot: "^packages/console/" },
       to: { path: "^packages/console/" },
@@ -125,7 +123,7 @@ module.exports = {
     {
       name: "pages-stand-apart",
       comment:
-        "A page is a folder; what two of them share belongs to records, lists or app. Words for a kind of record may be shared. The first steps on the overview consist of the forms of other pages.",
+        "Pages do not import each other. Shared code belongs to records, lists or app. Exceptions: format-*.ts, and the first steps, which show the forms of other pages.",
       severity: "error",
       from: { path: "^packages/console/src/pages/([^/]+)/", pathNot: "^packages/console/src/pages/overview/steps/" },
       to: { path: "^packages/console/src/pages/", pathNot: ["^packages/console/src/pages/$1/", "/format-[^/]+\\.ts$"] },
@@ -133,114 +131,129 @@ module.exports = {
     ...consoleDownward,
     {
       name: "no-cycles",
-      comment: "Modules that need each other are one module, or lack a third.",
+      comment: "Modules do not import each other in a cycle. Merge them, or move the shared part to a third module.",
       severity: "error",
       from: {},
       to: { circular: true },
     },
     {
       name: "pure-packages",
-      comment: "No clock and no I/O: these packages take what they need as arguments.",
+      comment: "Pure packages have no clock and no I/O. Callers pass such values as arguments.",
       severity: "error",
       from: { path: "^packages/(addresses|contract|agent-protocol|policy)/src/", pathNot: tests },
       to: { dependencyTypes: ["core"] },
     },
     {
       name: "addresses-need-nothing",
-      comment: "Every package may use addresses.",
+      comment: "Every package may import addresses, so addresses imports nothing.",
       severity: "error",
       from: { path: "^packages/addresses/src/", pathNot: tests },
       to: { path: ["^(packages|bench)/", "node_modules/"], pathNot: "^packages/addresses/" },
     },
     {
       name: "contract-is-data",
-      comment: "The API and the agents' protocol are schemas and pure functions over them.",
+      comment: "The contract and the agent protocol contain only schemas and pure functions.",
       severity: "error",
       from: { path: "^packages/(contract|agent-protocol)/src/", pathNot: tests },
       to: { path: "node_modules/", pathNot: npmPackage("typebox") },
     },
     {
       name: "database-only-in-queries",
-      comment: "The driver is platform/db's; SQL is written in *.queries.ts.",
+      comment: "Only platform/db uses the driver, and only *.queries.ts contain SQL.",
       severity: "error",
       from: { path: "^(packages|bench)/", pathNot: [tests, `${server}platform/db/`, "\\.queries\\.ts$", "^bench/"] },
       to: { path: npmPackage("pg") },
     },
     {
       name: "fastify-only-in-http",
-      comment: "Everything else is the same under another server. compose.ts holds the app, and may name its type.",
+      comment: "Only http/ depends on Fastify. compose.ts may import its types.",
       severity: "error",
       from: { pathNot: [tests, `${server}http/`, `${server}compose\\.ts$`, "^bench/"] },
       to: { path: npmPackage("fastify") },
     },
     {
       name: "compose-names-fastify-as-a-type",
-      comment: "Making the app is http's.",
+      comment: "http/ creates the Fastify app. compose.ts imports only types of Fastify.",
       severity: "error",
       from: { path: `${server}compose\\.ts$` },
       to: { path: npmPackage("fastify"), dependencyTypesNot: ["type-only"] },
     },
     {
       name: "features-through-their-api",
-      comment: "A feature reaches another through its <noun>.api.ts alone.",
+      comment: "Features use each other only through <noun>.api.ts.",
       severity: "error",
       from: { path: `${server}features/([^/]+)/`, pathNot: tests },
       to: { path: `${server}features/`, pathNot: [`${server}features/$1/`, "\\.api\\.ts$"] },
     },
     {
       name: "others-use-features-through-their-api",
-      comment: "Only routes.ts, which puts them together, knows their routes.",
+      comment: "Code outside features uses them only through <noun>.api.ts. Only routes.ts imports their routes.",
       severity: "error",
       from: { path: "^packages/", pathNot: [tests, `${server}features/`, `${server}routes\\.ts$`] },
       to: { path: `${server}features/`, pathNot: "\\.api\\.ts$" },
     },
     {
       name: "platform-knows-no-feature",
-      comment: "What everything stands on depends on nothing that stands on it.",
+      comment: "The platform does not import features, agents or http.",
       severity: "error",
       from: { path: `${server}platform/`, pathNot: tests },
       to: { path: server, pathNot: [`${server}platform/`, tests] },
     },
     {
-      name: "agent-channel-knows-no-agent-kind",
-      comment:
-        "The channel, device sources and tunnels serve gateways and devices alike: they import neither, and no feature.",
+      name: "agent-identity-needs-only-the-platform",
+      comment: "Keys and tunnel addresses of agents are below features and agents, which both use them.",
       severity: "error",
-      from: { path: `${server}agents/(channel|sources|tunnels)/`, pathNot: tests },
-      to: { path: server, pathNot: [`${server}platform/`, `${server}agents/(channel|sources|tunnels)/`, tests] },
+      from: { path: `${server}agent-identity/`, pathNot: tests },
+      to: { path: server, pathNot: [`${server}(platform|agent-identity)/`, tests] },
+    },
+    {
+      name: "features-know-no-agents",
+      comment: "Agents use features through <noun>.api.ts. Features do not import agents: folders have no cycles.",
+      severity: "error",
+      from: { path: `${server}features/`, pathNot: tests },
+      to: { path: `${server}agents/` },
+    },
+    {
+      name: "agent-channel-knows-no-agent-kind",
+      comment: "The channel and device sources serve both kinds of agent. They import neither kind, and no feature.",
+      severity: "error",
+      from: { path: `${server}agents/(channel|sources)/`, pathNot: tests },
+      to: {
+        path: server,
+        pathNot: [`${server}(platform|agent-identity)/`, `${server}agents/(channel|sources)/`, tests],
+      },
     },
     {
       name: "agent-kinds-stand-apart",
-      comment: "Code that gateways and devices share belongs to agents/channel, agents/sources or agents/tunnels.",
+      comment: "Code that gateways and devices share belongs to agents/channel, agents/sources or agent-identity.",
       severity: "error",
       from: { path: `${server}agents/(gateways|devices)/`, pathNot: tests },
       to: { path: `${server}agents/(gateways|devices)/`, pathNot: `${server}agents/$1/` },
     },
     {
       name: "http-knows-no-feature",
-      comment: "Features reach it as routes.",
+      comment: "http/ does not import features. Features pass it their routes.",
       severity: "error",
       from: { path: `${server}http/`, pathNot: tests },
       to: { path: server, pathNot: [`${server}(platform|http)/`, tests] },
     },
     {
       name: "features-know-http-as-routes",
-      comment: "Commands and queries do not know that they are called over HTTP; routes.ts of a feature binds them.",
+      comment: "Only <noun>.routes.ts of a feature imports http/. Commands and queries do not depend on HTTP.",
       severity: "error",
       from: { path: `${server}features/`, pathNot: [tests, "\\.routes\\.ts$"] },
       to: { path: `${server}http/`, dependencyTypesNot: ["type-only"] },
     },
     {
       name: "tests-stay-outside",
-      comment: "Nothing that ships depends on a test.",
+      comment: "Product code does not import tests.",
       severity: "error",
       from: { pathNot: tests },
       to: { path: tests },
     },
     {
       name: "resolvable",
-      comment:
-        "An import that leads nowhere also escapes every rule above. What a command runs may not have been built yet.",
+      comment: "An unresolved import escapes the other rules. The build output that a command imports may be missing.",
       severity: "error",
       from: {},
       to: { couldNotResolve: true, pathNot: "^\\.\\./dist/[a-z-]+\\.js$" },
@@ -248,10 +261,10 @@ module.exports = {
   ],
   options: {
     doNotFollow: { path: "node_modules" },
-    // What was built. Packages under node_modules keep theirs: rules have to see them.
+    // Build output of the workspace. The output of packages under node_modules is not excluded, so that rules see it.
     exclude: { path: "^(packages/[^/]+|bench|packaging)/dist/" },
     tsConfig: { fileName: "tsconfig.base.json" },
-    // Imports of types count: they are dependencies of what one has to know.
+    // Type imports count as dependencies.
     tsPreCompilationDeps: true,
     enhancedResolveOptions: {
       exportsFields: ["exports"],

@@ -5,7 +5,18 @@ import { fileURLToPath } from "node:url";
 import { findings, longestLine } from "./comments.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.ts", "*.tsx", "*.mjs"];
+const listed = [
+  "ls-files",
+  "-z",
+  "--cached",
+  "--others",
+  "--exclude-standard",
+  "*.ts",
+  "*.tsx",
+  "*.mjs",
+  "*.cjs",
+  "*.jsonc",
+];
 const explanations = {
   opening: "begins with a fragment. Write a noun phrase or a sentence.",
   length: `is longer than ${longestLine} characters`,

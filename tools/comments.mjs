@@ -8,7 +8,7 @@ const opening = new RegExp(`^(?:${openings})\\b`);
 const comment = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s?(.*)$/;
 
 /**
- * @param {string} source TypeScript or JavaScript
+ * @param {string} source TypeScript, JavaScript or JSON with comments
  * @returns {{ line: number, problem: "opening" | "length" }[]} the comments that begin with a fragment, or are too
  *   long for a line; the first line is 1
  */

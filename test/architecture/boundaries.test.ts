@@ -76,6 +76,12 @@ const broken: readonly (readonly [rule: string, module: string, text: string])[]
     `${server}/compose.ts`,
     'import "fastify"; import "./features/users/users.api.ts";',
   ],
+  [
+    "agent-identity-needs-only-the-platform",
+    `${server}/agent-identity/key.ts`,
+    'import "../agents/gateways/gateway.ts";',
+  ],
+  ["features-know-no-agents", `${features}/groups/groups.rules.ts`, 'import "../../agents/gateways/gateway.ts";'],
   ["agent-channel-knows-no-agent-kind", `${server}/agents/channel/frame-reader.ts`, 'import "../gateways/gateway.ts";'],
   ["agent-kinds-stand-apart", `${server}/agents/devices/device.ts`, 'import "../gateways/gateway.ts";'],
   ["features-through-their-api", `${features}/users/users.rules.ts`, 'import "../groups/groups.queries.ts";'],

@@ -157,7 +157,7 @@ function rangeOf(block: string): IpRange {
   return reading.value;
 }
 
-const devicePool = rangeOf(DEVICE_POOL);
+export const devicePool: IpRange = rangeOf(DEVICE_POOL);
 const notReachable = { 4: notReachableIntervals(4), 6: notReachableIntervals(6) } as const;
 
 function scopedBlocks(scopes: readonly Scope[]): readonly IpBlock[] {
@@ -173,6 +173,9 @@ function scopedBlocks(scopes: readonly Scope[]): readonly IpBlock[] {
  * Blocks in which no site, gateway or server on the internet ever has an address: hosts, links, groups, reserved space.
  */
 export const nonRoutableBlocks: readonly IpBlock[] = scopedBlocks(["host", "link", "group", "reserved"]);
+
+/** Blocks of the machine itself and of its links. No other machine reaches an address in them through a router. */
+export const hostAndLinkBlocks: readonly IpBlock[] = scopedBlocks(["host", "link"]);
 
 /** Blocks that are never the internet: non-routable blocks, private networks, and embedded IPv4 addresses. */
 export const localBlocks: readonly IpBlock[] = scopedBlocks([

@@ -3,7 +3,7 @@ import { RE2JS } from "re2js";
 import { conversionFunctions, registerTextFunctions, textMethods } from "./cel-text.ts";
 import { Instant, registerTimes, Span, timeFunctions } from "./cel-time.ts";
 import { correctOperator } from "./cel-values.ts";
-import { RULE_LIMITS, SESSION_VARIABLE, TIME_VARIABLE } from "./rule-language.ts";
+import { ENVIRONMENT_OPTIONS, RULE_LIMITS, SESSION_VARIABLE, TIME_VARIABLE } from "./rule-language.ts";
 import { readPattern } from "./rule-patterns.ts";
 import { asLiteralText, walkRule } from "./rule-syntax.ts";
 
@@ -175,18 +175,7 @@ function compiledPattern(pattern: string, maxInstructions: number): RE2JS {
 const environment = createEnvironment();
 
 function createEnvironment(): Environment {
-  const created = new Environment({
-    unlistedVariablesAreDyn: true,
-    homogeneousAggregateLiterals: false,
-    enableOptionalTypes: false,
-    limits: {
-      maxAstNodes: RULE_LIMITS.nodes,
-      maxDepth: RULE_LIMITS.nesting,
-      maxListElements: RULE_LIMITS.listElements,
-      maxMapEntries: RULE_LIMITS.mapEntries,
-      maxCallArguments: RULE_LIMITS.callArguments,
-    },
-  });
+  const created = new Environment({ unlistedVariablesAreDyn: true, ...ENVIRONMENT_OPTIONS });
   for (const [name, maxInstructions] of [
     [linearMatches, RULE_LIMITS.patternInstructions],
     [computedMatches, RULE_LIMITS.computedPatternInstructions],

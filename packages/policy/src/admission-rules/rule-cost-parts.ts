@@ -1,5 +1,6 @@
 /** Parts of admission rules whose estimated cost is compared with measurements (`npm run bench:rules`). */
 import type { RuleContext } from "./evaluate-rule.ts";
+import { TIME_PARTS } from "./rule-language.ts";
 
 export interface RulePart {
   readonly name: string;
@@ -137,18 +138,7 @@ export const ruleParts: readonly RulePart[] = [
   part("matches, 1,000 characters, counted", "user.long.matches('[a-z ]{5,10}[^a-z ]')"),
   part("matches, 1,000 characters, long", "user.long.matches('[a-z ]{30}t{3}$')"),
   part("matches, 1,000 characters, alternatives", "user.long.matches('(a|b|ab)*(lo|re|em)+[^a-z]{3}$')"),
-  ...[
-    "getDate",
-    "getDayOfMonth",
-    "getDayOfWeek",
-    "getDayOfYear",
-    "getFullYear",
-    "getHours",
-    "getMilliseconds",
-    "getMinutes",
-    "getMonth",
-    "getSeconds",
-  ].map((name) => part(name, `now.${name}()`)),
+  ...[...TIME_PARTS].map((name) => part(name, `now.${name}()`)),
   part("getHours in a zone", "now.getHours('Europe/Berlin')"),
   part("getSeconds of a duration", "session.age.getSeconds()"),
   part("exists of 4", "['a', 'b', 'c', 'd'].exists(x, x == 'd')"),

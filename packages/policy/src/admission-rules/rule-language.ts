@@ -166,8 +166,8 @@ export const METHODS: ReadonlyMap<string, ResultSize> = new Map<string, ResultSi
   ...[...TIME_PARTS].map((name): [string, ResultSize] => [name, "scalar"]),
 ]);
 
-const sharedEnvironment = new Environment({
-  unlistedVariablesAreDyn: false,
+/** Options that checking and evaluation share. */
+export const ENVIRONMENT_OPTIONS = {
   // The CEL specification treats `["a", user.level]` as a list of dynamic elements.
   homogeneousAggregateLiterals: false,
   enableOptionalTypes: false,
@@ -178,6 +178,11 @@ const sharedEnvironment = new Environment({
     maxMapEntries: RULE_LIMITS.mapEntries,
     maxCallArguments: RULE_LIMITS.callArguments,
   },
+} as const;
+
+const sharedEnvironment = new Environment({
+  unlistedVariablesAreDyn: false,
+  ...ENVIRONMENT_OPTIONS,
 }).registerVariable(TIME_VARIABLE, "google.protobuf.Timestamp");
 
 /**

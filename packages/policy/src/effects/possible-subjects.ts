@@ -4,6 +4,7 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import { indexingUsers } from "../model/members.ts";
 import type { Model } from "../model/model.ts";
+import { policiesInOrder } from "../model/policies-in-order.ts";
 import type { PolicyList } from "../model/policy-list.ts";
 import { entriesAtOnce, entryCost, policyCost, type Work, yieldAfter } from "../work.ts";
 import { mayAllow } from "./access-level.ts";
@@ -55,21 +56,6 @@ function listFor(model: Model, resource: CompiledResource | undefined): PolicyLi
 
 function deniesEveryone(policy: CompiledPolicy): boolean {
   return policy.forAnyone && !policy.hasSourceIps && !policy.facts.action;
-}
-
-/** The active policies for a destination in the order of evaluation, without the default policy. */
-function* policiesInOrder(list: PolicyList, resource: CompiledResource | undefined): Iterable<CompiledPolicy> {
-  const general = (resource === undefined ? list.anywhere : list.everywhere).policies;
-  const named = resource?.policiesIn(list)?.policies ?? [];
-  let next = 0;
-  for (const policy of general) {
-    for (let other = named[next]; other !== undefined && other.rank < policy.rank; other = named[next]) {
-      yield other;
-      next += 1;
-    }
-    yield policy;
-  }
-  yield* named.slice(next);
 }
 
 /** Adds the users to whom the sources of a policy apply, at least with some device. */

@@ -2,7 +2,7 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import type { Model } from "../model/model.ts";
-import type { PolicyList } from "../model/policy-list.ts";
+import { policiesInOrder } from "../model/policies-in-order.ts";
 import { dependenciesOf } from "./rule-windows.ts";
 
 /** The devices to which a step applies: every device, or the members of some classes. */
@@ -34,7 +34,7 @@ export interface PlanStep {
 export function devicePlan(model: Model, resource: CompiledResource | undefined): readonly PlanStep[] {
   const list = model.policies[resource?.type ?? "INTERNET"];
   const steps: PlanStep[] = [];
-  for (const policy of policiesAbout(list, resource)) {
+  for (const policy of policiesInOrder(list, resource)) {
     const step = deviceStep(model, policy, resource);
     if (step === undefined) continue;
     steps.push(step);
@@ -53,7 +53,7 @@ export function devicePlan(model: Model, resource: CompiledResource | undefined)
 /** The policies that can decide about traffic to a resource from other sites. */
 export function sitePlan(model: Model, resource: CompiledResource): readonly PlanStep[] {
   const steps: PlanStep[] = [];
-  for (const policy of policiesAbout(model.policies.SITETOSITE, resource)) {
+  for (const policy of policiesInOrder(model.policies.SITETOSITE, resource)) {
     const rule = policy.facts.action ? policy.ruleIn(model.rules) : undefined;
     if (policy.facts.action && !canBeMet(rule)) continue;
     // A gateway cannot evaluate rules for each packet.
@@ -64,21 +64,6 @@ export function sitePlan(model: Model, resource: CompiledResource): readonly Pla
     steps.push({ policy, audience, sharedRule, deviceRule: undefined, isUnpredictable, gateways });
   }
   return steps;
-}
-
-/** Active policies of a list whose destination matches, in order, without the default policy. */
-function* policiesAbout(list: PolicyList, resource: CompiledResource | undefined): Iterable<CompiledPolicy> {
-  const general = resource === undefined ? list.anywhere.policies : list.everywhere.policies;
-  const named = resource?.policiesIn(list)?.policies ?? [];
-  let next = 0;
-  for (const policy of general) {
-    for (let other = named[next]; other !== undefined && other.rank < policy.rank; other = named[next]) {
-      yield other;
-      next += 1;
-    }
-    yield policy;
-  }
-  yield* named.slice(next);
 }
 
 function deviceStep(

@@ -8,9 +8,9 @@ import {
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { Work } from "@gatehouse/policy/work";
-import { AppError } from "./app-error.ts";
 import { authorize, type Granted } from "./authorization/granted.ts";
 import type { KeyLimits } from "./authorization/key-limits.ts";
+import { CachedReads } from "./cached-reads.ts";
 import type { Actor, Origin } from "./change.ts";
 import { type CommandRunner, type CommandScope, runBatch, runCommand, type Secrets } from "./command.ts";
 import { type CommandBatch, runDry } from "./command-batch.ts";
@@ -21,17 +21,14 @@ import type { IdempotencyRequest } from "./idempotency.queries.ts";
 import type { CheckedRequest, RequestTarget } from "./inner-request.ts";
 import { runCreation } from "./joint-commands.ts";
 import type { ListQuery } from "./list-query.ts";
-import type { CachedList } from "./lists/page-reader.ts";
 import type { AllowedNetworks } from "./outbound/outbound-networks.ts";
 import type { TxtReads } from "./outbound/txt-reads.ts";
 import type { Outcome } from "./outcome.ts";
-import { type HoldSecret, PreparedAnswer } from "./prepared-answer.ts";
-import { questionOf } from "./question.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { AccessImpact } from "./tenancy/access-ledger.ts";
-import { lockGeneration, readTenantState } from "./tenancy/generation.queries.ts";
 import type { TenantModel } from "./tenancy/tenant-models.ts";
 import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
+import { needsValidCredential, withValidCredential } from "./valid-credential.ts";
 
 /** Finds the operations of requests inside a request. */
 export interface RequestFinder {
@@ -299,100 +296,13 @@ export class Call<O extends Operation> {
     return runner.database.snapshot({ kind: "tenant", tenantId }, reading, pauses);
   }
 
-  /**
-   * Reads an answer that is cached while nothing in the tenant changes. The caller's permissions and the request select
-   * the cached answer. No secret is cached in plain text.
-   *
-   * @param read.load like the `work` of `read`
-   * @param read.present returns the body, with `hold` for each secret
-   * @param read.until the time at which the answer changes although nothing is written, in milliseconds
-   * @throws AppError not_found
-   */
-  async readAnswer<Rows>(read: {
-    readonly load: (tx: TenantTx) => Promise<Rows | undefined>;
-    readonly present: (rows: Rows, hold: HoldSecret) => { readonly body: unknown; readonly version?: number };
-    readonly until?: (rows: Rows) => number;
-  }): Promise<Outcome> {
-    const { runner, batch, operation } = this.#options;
-    const { load, present, until = () => Number.POSITIVE_INFINITY } = read;
-    // A page sets the planner for its transaction, and takes long enough for its own connection.
-    const sharesSnapshot = batch === undefined && operation.success.kind === "record";
-    const assemble = async () => {
-      const { state, rows } = sharesSnapshot
-        ? await runner.snapshots.read(this.tenantId, load)
-        : await this.read(async (tx) => {
-            const [state, rows] = await Promise.all([readTenantState(tx), load(tx)]);
-            return { state, rows };
-          });
-      if (rows === undefined) throw new AppError("not_found");
-      const presented = PreparedAnswer.inSlices((hold) => present(rows, hold));
-      return { state, until: until(rows), answer: await this.evaluateAlways(presented) };
-    };
-    // Only the batch's own transaction sees its earlier changes.
-    if (batch !== undefined) return { kind: "prepared", answer: (await assemble()).answer };
-    return this.#cached(assemble);
-  }
-
-  /**
-   * Reads a page of a list like `readAnswer`, joined from cached records if possible.
-   *
-   * @param read.present returns the whole page, if nothing is cached
-   * @throws AppError database_unavailable, invalid_parameter
-   */
-  async readPage<Row extends { readonly id: string; readonly version: number }>(
-    list: CachedList<Row>,
-    present: (page: { readonly rows: readonly Row[]; readonly total: number }, hold: HoldSecret) => unknown,
-  ): Promise<Outcome> {
-    const { runner, batch } = this.#options;
-    const query = this.listQuery;
-    // Only the batch's own transaction sees its earlier changes.
-    if (batch !== undefined || runner.pages === undefined) {
-      const load = (tx: TenantTx) => list.list(tx, query);
-      return this.readAnswer({ load, present: (page, hold) => ({ body: present(page, hold) }) });
-    }
-    const { pages } = runner;
-    const load = async () => {
-      const { state, answer, isJoined } = await pages.page(this.tenantId, list, query);
-      return { state, answer, until: Number.POSITIVE_INFINITY, isCheap: isJoined };
-    };
-    return this.#cached(load);
-  }
-
-  /**
-   * Reads a record of a list like `readAnswer`, together with other requests for records of the list.
-   *
-   * @param alone reads and presents the record, if nothing is cached
-   * @throws AppError not_found, database_unavailable
-   */
-  async readRecord<Row extends { readonly id: string; readonly version: number }>(
-    list: CachedList<Row>,
-    id: string,
-    alone: {
-      readonly load: (tx: TenantTx) => Promise<Row | undefined>;
-      readonly present: (row: Row, hold: HoldSecret) => { readonly body: unknown; readonly version: number };
-    },
-  ): Promise<Outcome> {
-    const { runner, batch } = this.#options;
-    const { pages } = runner;
-    // Only the batch's own transaction sees its earlier changes.
-    if (batch !== undefined || pages === undefined) return this.readAnswer(alone);
-    const load = async () => {
-      const read = await pages.record(this.tenantId, list, id);
-      if (read === undefined) throw new AppError("not_found");
-      return { state: read.state, answer: read.answer, until: Number.POSITIVE_INFINITY, isCheap: true };
-    };
-    return this.#cached(load);
-  }
-
-  /** Answers from the cache, or loads and caches the answer. */
-  async #cached(load: Parameters<CommandRunner["answers"]["answer"]>[0]["load"]): Promise<Outcome> {
-    const { tenantId, now } = this;
-    const { answers, generations } = this.#options.runner;
-    const current = () => generations.state(tenantId);
-    return {
-      kind: "prepared",
-      answer: await answers.answer({ key: questionOf(tenantId, this.#options), now, current, load }),
-    };
+  /** Reads whose answers are cached while nothing in the tenant changes. */
+  get reads(): CachedReads {
+    return new CachedReads({
+      ...this.#options,
+      tenantId: this.tenantId,
+      read: (work) => this.read(work),
+    });
   }
 
   /**
@@ -499,42 +409,21 @@ export class Call<O extends Operation> {
     const { runner, operation, batch, pauses } = this.#options;
     const { origin, idempotency } = this;
     const isAlone = batch !== undefined || command.alone === true;
-    const perform = this.#needsValidCredential ? this.#withValidCredential(work, isAlone) : work;
+    const perform = this.#needsValidCredential
+      ? withValidCredential(work, {
+          require: this.#options.requireValidCredential,
+          isAlone,
+          endsOwnKey: () => this.#endsOwnKey,
+        })
+      : work;
     if (batch !== undefined) return batch.perform(origin, perform);
     const changesAccess = operation.changesAccess === true;
     return runCommand(runner, { ...command, origin, idempotency, changesAccess, pauses }, perform);
   }
 
-  /**
-   * Whether the session or key must be valid when the command commits. A request is authenticated before its body
-   * arrives, and can wait for locks. What shuts out a thief must also stop requests that could give the thief another
-   * way in. Deletions give none, and can end the session or delete the key themselves.
-   */
   get #needsValidCredential(): boolean {
-    const { operation, session, actor } = this.#options;
-    const hasCredential = session !== undefined || actor.type === "api-key";
-    return hasCredential && operation.dangerous === true && operation.method !== "DELETE";
-  }
-
-  /** @param isAlone whether no other command of the tenant runs; the work may then end the session */
-  #withValidCredential(
-    work: (tx: CommandTx) => Promise<Outcome>,
-    isAlone: boolean,
-  ): (tx: CommandTx) => Promise<Outcome> {
-    const { requireValidCredential } = this.#options;
-    return async (tx) => {
-      if (isAlone) {
-        await requireValidCredential(tx);
-        return work(tx);
-      }
-      const outcome = await work(tx);
-      if (this.#endsOwnKey) return outcome;
-      // Commands commit in the order of this lock: what has ended the credential is visible now, or comes later. A lock
-      // on the credential could keep its owner from ending it.
-      await lockGeneration(tx);
-      await requireValidCredential(tx);
-      return outcome;
-    };
+    const { operation, actor, session } = this.#options;
+    return needsValidCredential(operation, actor, session);
   }
 
   /** Leaves out the check of the caller's key. The command ends the key, and checks it under the lock of its row. */

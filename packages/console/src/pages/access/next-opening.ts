@@ -80,6 +80,7 @@ export function nextOpening(conditions: readonly RuleCondition[], from: Date): O
 /** Returns undefined if the browser does not know the time zone. */
 function localTime(zone: string): ((at: number) => LocalTime) | undefined {
   try {
+    // Not for display: `days` has the English names.
     const parts = new Intl.DateTimeFormat("en", {
       timeZone: zone,
       weekday: "short",

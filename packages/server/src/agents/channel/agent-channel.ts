@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { type LinkVersion, linkVersionOf } from "@gatehouse/agent-protocol/link/greeting";
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
+import { newChallenge } from "../../agent-identity/key-challenge.ts";
+import { cachedSigningKey, openSigningKey, type SigningKey } from "../../agent-identity/signing-keys.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
@@ -24,8 +26,6 @@ import {
   type LaterMessage,
 } from "./connection-gate.ts";
 import type { ConnectionRegistry } from "./connection-registry.ts";
-import { newChallenge } from "./key-challenge.ts";
-import { cachedSigningKey, openSigningKey, type SigningKey } from "./signing-keys.ts";
 
 export interface AgentChannelOptions {
   readonly runner: CommandRunner;

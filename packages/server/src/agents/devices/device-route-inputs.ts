@@ -3,6 +3,13 @@ import { isNewObservation, type Observation, withObservations } from "@gatehouse
 import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
 import { withUsableKeys } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
+import {
+  giveTunnelAddresses,
+  type LinkRows,
+  readDeviceLinkRows,
+  readSomeLinkRows,
+} from "../../agent-identity/link-facts.queries.ts";
+import { gatewayLinkOf, routedDeviceOf } from "../../agent-identity/link-facts.ts";
 import { identitiesOfDevices } from "../../features/devices/devices.api.ts";
 import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -11,13 +18,6 @@ import type { ChangedRecords } from "../../platform/projection/changed-records.t
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
-import {
-  giveTunnelAddresses,
-  type LinkRows,
-  readDeviceLinkRows,
-  readSomeLinkRows,
-} from "../tunnels/link-facts.queries.ts";
-import { gatewayLinkOf, routedDeviceOf } from "../tunnels/link-facts.ts";
 
 /** Types of records that may change the routes of any device. */
 const concernsEverybody = [

@@ -13,9 +13,9 @@ import type {
 import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import type { AgentSession } from "../channel/agent-connection.ts";
 import { answerTimeoutMs, issueTime, orderToFollow, RefusalBackoff } from "../channel/configuration-timing.ts";
-import type { SigningKey } from "../channel/signing-keys.ts";
 
 /**
  * A configuration is renewed between these shares of its validity period, before half of it (SPEC.md). The time is

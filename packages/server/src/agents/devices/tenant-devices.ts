@@ -11,6 +11,7 @@ import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-pr
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { deviceConfiguration } from "@gatehouse/policy/enforcement/device-routes";
 import { noSources } from "@gatehouse/policy/enforcement/device-sources";
+import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import type { DeviceIdentity } from "../../features/devices/devices.api.ts";
 import { storeClaimedKeys } from "../../features/enrolment/enrolment.api.ts";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
@@ -21,7 +22,6 @@ import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
 import { orderToFollow } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
-import type { SigningKey } from "../channel/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import type { DeviceConnection, DeviceReason } from "./device-connection.ts";

@@ -15,6 +15,13 @@ import { hashing } from "@gatehouse/policy/enforcement/tree-work";
 import { type KeyFault, keyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { Model } from "@gatehouse/policy/model/model";
 import { entryCost, forEach, type Work } from "@gatehouse/policy/work";
+import {
+  giveTunnelAddresses,
+  type LinkRows,
+  readLinkRows,
+  readSomeLinkRows,
+} from "../../agent-identity/link-facts.queries.ts";
+import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "../../agent-identity/link-facts.ts";
 import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
@@ -26,8 +33,6 @@ import { TenantProjection } from "../../platform/projection/tenant-projection.ts
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { RelayAddresses } from "../sources/relay-addresses.ts";
-import { giveTunnelAddresses, type LinkRows, readLinkRows, readSomeLinkRows } from "../tunnels/link-facts.queries.ts";
-import { convertingLinks, defaultDrainMs, deviceLinkOf, gatewayLinkOf } from "../tunnels/link-facts.ts";
 
 /** After this share of its validity period, all content is computed for a new period. */
 const renewedAfter = 1 / 2;

@@ -19,9 +19,9 @@ import {
 } from "@gatehouse/agent-protocol/gateway/server-link";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
+import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import type { AgentSession } from "../channel/agent-connection.ts";
 import { answerTimeoutMs, issueTime, RefusalBackoff } from "../channel/configuration-timing.ts";
-import type { SigningKey } from "../channel/signing-keys.ts";
 
 /** The content that a gateway should enforce. */
 export interface WantedContent {

@@ -4,6 +4,7 @@ import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-ver
 import type { AgentMessage, Heartbeat, Hello, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
+import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { Steps } from "../../platform/concurrency/tenant-turns.ts";
@@ -12,7 +13,6 @@ import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
 import { clockToleranceMs, orderToFollow } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
-import type { SigningKey } from "../channel/signing-keys.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { discoveredAddress } from "../sources/discovered-address.ts";
 import { AwaitedGenerations } from "./awaited-generations.ts";

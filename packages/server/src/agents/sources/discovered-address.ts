@@ -1,8 +1,7 @@
 import { formatIpAddress } from "@gatehouse/addresses/ip-address";
-import { compileSourceIps, peerAddress, sourceIpsContainAddress } from "@gatehouse/addresses/source-ips";
-
-/** Addresses that no remote agent has. A connection from one of them came through a proxy that is not trusted. */
-const ownAddresses = compileSourceIps(["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "::/127", "fe80::/10"]);
+import { isWithin } from "@gatehouse/addresses/ip-block";
+import { peerAddress } from "@gatehouse/addresses/source-ips";
+import { hostAndLinkBlocks } from "@gatehouse/addresses/special-purpose";
 
 /**
  * The address of an agent as its connection shows it: the endpoint of a gateway without a configured one, or the source
@@ -13,6 +12,8 @@ const ownAddresses = compileSourceIps(["0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/
  */
 export function discoveredAddress(sourceAddress: string): string {
   const address = peerAddress(sourceAddress);
-  if (address === undefined || sourceIpsContainAddress(ownAddresses, address)) return "";
-  return formatIpAddress(address);
+  if (address === undefined) return "";
+  const text = formatIpAddress(address);
+  // A connection from such an address came through a proxy that is not trusted.
+  return isWithin(text, hostAndLinkBlocks) ? "" : text;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { GatewayLinkRow } from "../tunnels/link-facts.queries.ts";
+import type { GatewayLinkRow } from "../../agent-identity/link-facts.queries.ts";
 import { RelayAddresses } from "./relay-addresses.ts";
 
 const row = (id: string, endpoint: string, reported = "", relays = true) =>

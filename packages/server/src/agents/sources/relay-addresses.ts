@@ -4,7 +4,7 @@
  */
 import { isIP } from "node:net";
 import { unspecifiedSource } from "@gatehouse/policy/enforcement/device-sources";
-import type { GatewayLinkRow } from "../tunnels/link-facts.queries.ts";
+import type { GatewayLinkRow } from "../../agent-identity/link-facts.queries.ts";
 import { discoveredAddress } from "./discovered-address.ts";
 
 export class RelayAddresses {

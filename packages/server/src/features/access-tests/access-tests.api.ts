@@ -1,4 +1,4 @@
-/** The face of this feature: access tests. */
+/** Public API of this feature: access tests. */
 export { accessTestGuard } from "./access-test-guard.ts";
 export { readAccessTest, readAccessTests, readQuestions } from "./access-tests.queries.ts";
 export { accessTestStateView, accessTestView } from "./access-tests.view.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: addresses. */
+/** Public API of this feature: addresses. */
 export { addressReferences } from "./address-references.ts";
 export {
   deleteAddresses,

@@ -1,4 +1,4 @@
-/** The face of this feature: admission rules. */
+/** Public API of this feature: admission rules. */
 export { createBuiltInRules } from "./admission-rules.built-in.ts";
 export {
   allowRuleId,

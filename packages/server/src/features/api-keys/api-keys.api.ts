@@ -1,4 +1,4 @@
-/** The face of this feature: API keys. */
+/** Public API of this feature: API keys. */
 
 import { compileSourceIps, type SourceIps, sourceIpsContain } from "@gatehouse/addresses/source-ips";
 import type { Permission } from "@gatehouse/contract/permissions";

@@ -1,5 +1,5 @@
 /**
- * The face of this feature: signing in as people of the example tenant, in demo mode only
+ * Public API of this feature: signing in as people of the example tenant, in demo mode only
  * (docs/decisions/0109-demo-sign-in.md).
  */
 import type { DemoPerson, DemoSignIn, SignedIn, SignInContext } from "../../http/people.ts";

@@ -2,8 +2,8 @@ import type * as operations from "@gatehouse/contract/operations/devices.operati
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import { configuringDevice, type RoutedDevice } from "@gatehouse/policy/enforcement/device-routes";
 import type { Work } from "@gatehouse/policy/work";
-import { giveTunnelAddresses, readDeviceLinkRows } from "../../agents/tunnels/link-facts.queries.ts";
-import { routeInputsOf } from "../../agents/tunnels/link-facts.ts";
+import { giveTunnelAddresses, readDeviceLinkRows } from "../../agent-identity/link-facts.queries.ts";
+import { routeInputsOf } from "../../agent-identity/link-facts.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, report } from "../../platform/outcome.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: devices. */
+/** Public API of this feature: devices. */
 
 export { routesOfDevice } from "./device-configuration.commands.ts";
 export { type DeviceKeyRow, lockDeviceKeys, storeDeviceKeys } from "./device-keys.queries.ts";

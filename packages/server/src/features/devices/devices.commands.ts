@@ -10,7 +10,7 @@ import * as queries from "./devices.queries.ts";
 import { devicesChangeAt, deviceView } from "./devices.view.ts";
 
 export async function listDevices(call: Call<typeof operations.listDevices>): Promise<Outcome> {
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.listDevices(tx, call.listQuery),
     present({ rows, total }) {
       const items = rows.map(({ device }) => deviceView(device, call.now));
@@ -28,7 +28,7 @@ function changeAt(rows: readonly queries.DeviceRow[], now: Date): number {
 }
 
 export async function readDevice(call: Call<typeof operations.readDevice>): Promise<Outcome> {
-  return call.readAnswer({
+  return call.reads.answer({
     load: async (tx) => (await queries.readDevices(tx, [call.parameters.id]))[0],
     present: (row) => ({ body: deviceView(row.device, call.now), version: row.version }),
     until: (row) => changeAt([row], call.now),

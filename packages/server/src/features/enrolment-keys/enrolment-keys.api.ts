@@ -1,4 +1,4 @@
-/** The face of this feature: keys with which servers are enrolled. */
+/** Public API of this feature: keys with which servers are enrolled. */
 export { enrolWithKey } from "./enrol-with-key.ts";
 export { deleteKeysOfUsers, enrolmentKeyReferences } from "./enrolment-key-references.ts";
 export { listEnrolmentKeys as listEnrolmentKeyRows } from "./enrolment-keys.queries.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: one-time links with which people register their first passkeys. */
+/** Public API of this feature: one-time links with which people register their first passkeys. */
 export {
   lockLinksOfUser,
   markLinkUsed,

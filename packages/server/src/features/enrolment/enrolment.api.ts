@@ -1,3 +1,3 @@
-/** The face of this feature: the enrolment of devices. */
+/** Public API of this feature: the enrolment of devices. */
 export { addDevice } from "./add-device.ts";
 export { storeClaimedKeys } from "./device-keys.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: the audit record. */
+/** Public API of this feature: the audit record. */
 
 export {
   endOfGeneration,

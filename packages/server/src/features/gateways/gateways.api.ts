@@ -1,4 +1,4 @@
-/** The face of this feature: gateways. */
+/** Public API of this feature: gateways. */
 
 export {
   deleteGateways,

@@ -1,6 +1,6 @@
 import type * as operations from "@gatehouse/contract/operations/gateways.operations";
 import type { ConfigurationSigningKey } from "@gatehouse/contract/records/configuration-signing-key";
-import { rotateSigningKey as replaceKey } from "../../agents/channel/signing-keys.ts";
+import { rotateSigningKey as replaceKey } from "../../agent-identity/signing-keys.ts";
 import type { Call } from "../../platform/call.ts";
 import { type Outcome, record } from "../../platform/outcome.ts";
 

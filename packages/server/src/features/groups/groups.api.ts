@@ -1,4 +1,4 @@
-/** The face of this feature: groups. */
+/** Public API of this feature: groups. */
 export { refuseGroupChangeBeyond, refuseGroupsBeyond } from "./group-grants.ts";
 export { createDefaultGroup } from "./groups.built-in.ts";
 export {

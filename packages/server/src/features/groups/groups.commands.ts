@@ -17,7 +17,7 @@ import { newGroupMaxDevices } from "./groups.rules.ts";
 import { auditedGroup, groupView } from "./groups.view.ts";
 
 export async function listGroups(call: Call<typeof operations.listGroups>): Promise<Outcome> {
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.listGroups(tx, call.listQuery),
     present: ({ rows, total }) => {
       const items = rows.map((row) => groupView(row, embedJson));
@@ -27,7 +27,7 @@ export async function listGroups(call: Call<typeof operations.listGroups>): Prom
 }
 
 export async function readGroup(call: Call<typeof operations.readGroup>): Promise<Outcome> {
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.readGroup(tx, call.parameters.id),
     present: (row) => ({ body: groupView(row, embedJson), version: row.version }),
   });

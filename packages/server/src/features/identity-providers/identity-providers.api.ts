@@ -1,4 +1,4 @@
-/** The face of this feature: identity providers. */
+/** Public API of this feature: identity providers. */
 
 export * from "./configured-providers.ts";
 export { unauditedAccounts } from "./external-identities.queries.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: mails to users. */
+/** Public API of this feature: mails to users. */
 export { mailOf, queueMails } from "./mail.queries.ts";
 export { type MailJson, mailView, pendingMail } from "./mail.view.ts";
 export { clearFormerMailCounts } from "./mail-limits.queries.ts";

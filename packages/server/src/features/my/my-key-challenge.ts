@@ -3,7 +3,7 @@
  * until it answers. Nothing is stored. It serves one person and one key.
  */
 import type { KeyChallenge } from "@gatehouse/contract/records/device";
-import { answersChallenge, newStoredChallenge, type StoredChallenge } from "../../agents/channel/key-challenge.ts";
+import { answersChallenge, newStoredChallenge, type StoredChallenge } from "../../agent-identity/key-challenge.ts";
 import type { SecretBox } from "../../platform/secrets/master-key.ts";
 
 /** How long a person has to answer a challenge, in milliseconds. */

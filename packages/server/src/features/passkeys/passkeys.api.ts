@@ -1,4 +1,4 @@
-/** The face of this feature: passkeys. */
+/** Public API of this feature: passkeys. */
 export {
   findPresentedPasskey,
   insertPasskey,

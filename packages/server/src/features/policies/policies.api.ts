@@ -1,4 +1,4 @@
-/** The face of this feature: policies. */
+/** Public API of this feature: policies. */
 export { createDefaultPolicy } from "./policies.built-in.ts";
 export { readAllPolicies, readPolicy } from "./policies.queries.ts";
 export { combinationProblems, defaultMode, policyLists } from "./policies.rules.ts";

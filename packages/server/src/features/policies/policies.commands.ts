@@ -30,7 +30,7 @@ import { validatePolicySettings } from "./validate-policy-settings.ts";
 
 export async function listPolicies(call: Call<typeof operations.listPolicies>): Promise<Outcome> {
   const viewer = tokenViewer(call);
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.listPolicies(tx, call.listQuery, viewer.maySee),
     present({ rows, total }, hold) {
       const tokens = heldTokens(viewer, hold);
@@ -43,7 +43,7 @@ export async function listPolicies(call: Call<typeof operations.listPolicies>): 
 
 export async function readPolicy(call: Call<typeof operations.readPolicy>): Promise<Outcome> {
   const viewer = tokenViewer(call);
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.readPolicy(tx, call.parameters.id, viewer.maySee),
     present: (row, hold) => ({ body: policyView(row, heldTokens(viewer, hold), call.now), version: row.version }),
     until: (row) => devicesChangeAt(row.devices, call.now),

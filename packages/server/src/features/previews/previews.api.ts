@@ -1,2 +1,2 @@
-/** The face of this feature: previews of access. */
+/** Public API of this feature: previews of access. */
 export { readAccessPreview } from "./access-preview.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: protocols. */
+/** Public API of this feature: protocols. */
 export { createBuiltInProtocols } from "./protocols.built-in.ts";
 export {
   deleteProtocols,

@@ -1,4 +1,4 @@
-/** The face of this feature: resources. */
+/** Public API of this feature: resources. */
 export {
   deleteResources,
   insertResources,

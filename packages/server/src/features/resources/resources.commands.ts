@@ -25,7 +25,7 @@ import { resourceView, sharedResourceView } from "./resources.view.ts";
 
 export async function listResources(call: Call<typeof operations.listResources>): Promise<Outcome> {
   const viewer = tokenViewer(call);
-  return call.readPage(cachedList(viewer), ({ rows, total }, hold) => {
+  return call.reads.page(cachedList(viewer), ({ rows, total }, hold) => {
     const tokens = heldTokens(viewer, hold);
     const items = rows.map((row) => resourceView(row, tokens));
     return pageOfItems(call.listQuery, items, total);
@@ -35,7 +35,7 @@ export async function listResources(call: Call<typeof operations.listResources>)
 export async function readResource(call: Call<typeof operations.readResource>): Promise<Outcome> {
   const viewer = tokenViewer(call);
   const { id } = call.parameters;
-  return call.readRecord(cachedList(viewer), id, {
+  return call.reads.record(cachedList(viewer), id, {
     load: (tx) => queries.readResource(tx, id, viewer.maySee),
     present: (row, hold) => ({ body: resourceView(row, heldTokens(viewer, hold)), version: row.version }),
   });

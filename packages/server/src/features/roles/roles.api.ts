@@ -1,4 +1,4 @@
-/** The face of this feature: roles. */
+/** Public API of this feature: roles. */
 export { refuseGrantsBeyond, requireAssignable } from "./assignable-roles.ts";
 export { giversOf, heldDirectly, roleHeldBy } from "./held-roles.queries.ts";
 export { unauditedGrants } from "./role-grants.queries.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: sessions of the console, which represent an API key or a person. */
+/** Public API of this feature: sessions of the console, which represent an API key or a person. */
 import type { Caller, SessionInfo, Sessions } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Clock } from "../../platform/clock.ts";

@@ -1,4 +1,4 @@
-/** The face of this feature: tenants. */
+/** Public API of this feature: tenants. */
 import { timingSafeEqual } from "node:crypto";
 import type { Caller } from "../../http/caller.ts";
 import { AppError } from "../../platform/app-error.ts";

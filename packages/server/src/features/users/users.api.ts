@@ -1,4 +1,4 @@
-/** The face of this feature: users. */
+/** Public API of this feature: users. */
 
 export { applyMappedGroups } from "./memberships/mapped-groups.ts";
 export { membershipReferences } from "./memberships/membership-references.ts";

@@ -16,7 +16,7 @@ import { deactivated, invitationLifetimeMs, reactivated } from "./users.rules.ts
 import { userChangesAt, userView } from "./users.view.ts";
 
 export async function listUsers(call: Call<typeof operations.listUsers>): Promise<Outcome> {
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.listUsers(tx, call.listQuery),
     present({ rows, total }) {
       const items = rows.map((row) => userView(row, call.now, embedJson));
@@ -27,7 +27,7 @@ export async function listUsers(call: Call<typeof operations.listUsers>): Promis
 }
 
 export async function readUser(call: Call<typeof operations.readUser>): Promise<Outcome> {
-  return call.readAnswer({
+  return call.reads.answer({
     load: (tx) => queries.readUser(tx, call.parameters.id),
     present: (row) => ({ body: userView(row, call.now, embedJson), version: row.version }),
     until: (row) => userChangesAt(row, call.now),

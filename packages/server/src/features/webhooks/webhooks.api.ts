@@ -1,4 +1,4 @@
-/** The face of this feature: the delivery of webhooks. */
+/** Public API of this feature: the delivery of webhooks. */
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import type { JobQueue } from "../../platform/jobs/job-queue.ts";

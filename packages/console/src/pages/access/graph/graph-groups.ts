@@ -1,5 +1,6 @@
 /** Groups of leaves, which keep long columns readable. */
 
+import { compareText } from "../../../messages/format.ts";
 import { t } from "../../../messages/i18n.ts";
 import type { Gateways, Leaf, Path } from "./graph-paths.ts";
 
@@ -16,8 +17,7 @@ export interface Bundle {
 export type Entry = Leaf | Bundle;
 export const isBundle = (entry: Entry): entry is Bundle => "leaves" in entry;
 
-const collator = new Intl.Collator(undefined, { sensitivity: "base", numeric: true });
-export const byName = (left: Leaf, right: Leaf) => collator.compare(left.name, right.name);
+export const byName = (left: Leaf, right: Leaf) => compareText(left.name, right.name);
 
 /** Short columns keep the order of the policies. Long columns are sorted by name and group users and devices. */
 export function groupSources(leaves: readonly Leaf[]): readonly Entry[] {

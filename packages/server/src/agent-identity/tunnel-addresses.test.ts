@@ -1,9 +1,9 @@
 import { isIP } from "node:net";
 import { parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { unprepared } from "../../platform/db/statement.ts";
-import { make, makeId } from "../../testing/operations/test-records.ts";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { unprepared } from "../platform/db/statement.ts";
+import { make, makeId } from "../testing/operations/test-records.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { giveTunnelAddresses, type LinkRows, readLinkRows } from "./link-facts.queries.ts";
 import { tunnelAddresses, tunnelPools } from "./tunnel-addresses.ts";
 

@@ -8,11 +8,11 @@ import {
   mostHandovers,
   type SigningKeyHandover,
 } from "@gatehouse/agent-protocol/link/signing-key-handover";
-import type { Clock } from "../../platform/clock.ts";
-import type { CommandRunner } from "../../platform/command.ts";
-import type { Database } from "../../platform/db/database.ts";
-import type { SecretBox } from "../../platform/secrets/master-key.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import type { Clock } from "../platform/clock.ts";
+import type { CommandRunner } from "../platform/command.ts";
+import type { Database } from "../platform/db/database.ts";
+import type { SecretBox } from "../platform/secrets/master-key.ts";
+import type { TenantTx } from "../platform/tenancy/tenant-tx.ts";
 import {
   insertHandover,
   insertSigningKey,

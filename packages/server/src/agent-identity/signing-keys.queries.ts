@@ -1,6 +1,6 @@
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
-import { statement } from "../../platform/db/statement.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { statement } from "../platform/db/statement.ts";
+import type { TenantTx } from "../platform/tenancy/tenant-tx.ts";
 
 export interface SigningKeyRow {
   /** 32 bytes. */

@@ -1,6 +1,6 @@
 import { createPublicKey, verify } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { openSigningKey } from "./signing-keys.ts";
 
 let server: TestServer;

@@ -1,6 +1,6 @@
-import { statement } from "../../platform/db/statement.ts";
-import type { KeyColumns } from "../../platform/known-keys.ts";
-import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
+import { statement } from "../platform/db/statement.ts";
+import type { KeyColumns } from "../platform/known-keys.ts";
+import type { TenantTx } from "../platform/tenancy/tenant-tx.ts";
 
 export interface DeviceLinkRow {
   readonly id: string;
