@@ -384,7 +384,7 @@ export class DeviceAgent {
       return;
     }
     const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, now);
-    if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied, now);
+    if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied);
     if (!hasMoved && now - this.#reconciledAt < reconcileMs) return;
     await this.#reconcile();
     if (this.#holder.failure !== undefined && this.#trust !== undefined) await this.#holder.persist(used, this.#trust);

@@ -96,7 +96,9 @@ class World {
   wantedConfiguration(): WantedConfiguration {
     const content = pool[this.knownContent];
     if (content === undefined) throw new Error("Unknown content.");
-    return { generation: this.isKnown, content, lastsUntil: this.now + lifeMs / 2, lastsAtMost: this.now + 2 * lifeMs };
+    const { now, isKnown: generation } = this;
+    const expiresAt = now + lifeMs;
+    return { generation, content, expiresAt, lastsUntil: now + lifeMs / 2, lastsAtMost: now + 2 * lifeMs };
   }
 
   receiveUpdate(): void {

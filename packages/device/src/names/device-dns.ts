@@ -130,8 +130,8 @@ export class DeviceDns {
   async refresh(): Promise<void> {
     const { configuration, names, clock, namesChanged } = this.#parts;
     const current = configuration();
-    let isChanged = names.forget(clock.now());
-    const stale = current === undefined ? [] : [...names.staleOfAsked(destinationsOf(current), clock.now())];
+    let isChanged = names.forget(clock.elapsedMs());
+    const stale = current === undefined ? [] : [...names.staleOfAsked(destinationsOf(current), clock.elapsedMs())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
         isChanged = (await this.#refreshName(name)) || isChanged;
@@ -158,7 +158,7 @@ export class DeviceDns {
     const reply = replyOf(answer.rcode, answersTo(name, type, answer));
     if (!isAddress || reply.rcode === "SERVFAIL") return reply;
     const { names, clock, namesChanged } = this.#parts;
-    if (names.learn(name, reply.addresses, reply.ttlMs, clock.now(), true)) await namesChanged();
+    if (names.learn(name, reply.addresses, reply.ttlMs, clock.elapsedMs(), true)) await namesChanged();
     return reply;
   }
 
@@ -173,10 +173,10 @@ export class DeviceDns {
     );
     const answers = replies.flat();
     if (addressesOf(answers).length === 0) {
-      names.postpone(name, clock.now() + retryMs);
+      names.postpone(name, clock.elapsedMs() + retryMs);
       return false;
     }
-    return names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.now(), false);
+    return names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.elapsedMs(), false);
   }
 }
 

@@ -315,6 +315,21 @@ describe("DNS for devices", () => {
     expect(asked()).toBe(6);
   });
 
+  test("asks again and forgets addresses by the time that has passed, not by the wall clock", async () => {
+    const { ask, server, events, clock, names } = serverWith([record]);
+    await ask("git.internal.example.com");
+    clock.setMs = -5 * 3_600_000;
+    clock.pass(60_000);
+    await ask("git.internal.example.com");
+    expect(events.filter((event) => event === "asked A git.internal.example.com")).toHaveLength(2);
+    // The name is in use for three TTLs. Its addresses stay for a TTL and ten minutes after the last answer.
+    for (let minute = 0; minute < 16; minute++) {
+      clock.pass(60_000);
+      await server.refresh();
+    }
+    expect(names.named(content, everything).size).toBe(0);
+  });
+
   test("encodes the records of a cached answer once, also if the reply over UDP is truncated", async () => {
     const many = Array.from({ length: 100 }, (_, index) => ({ ...record, type: "TXT", data: `text ${index}` }));
     const { ask, server, events } = serverWith(many);
@@ -369,6 +384,7 @@ describe("DNS for devices", () => {
       askUpstream: () => Promise.resolve(undefined),
       clock: {
         now: () => 2_000,
+        elapsedMs: () => 1_000,
         after: (_delayMs, call) => {
           again = call;
           return () => {};

@@ -136,15 +136,15 @@ export class DnsServer {
     const content = current();
     if (content === undefined) return;
     for (const ofDevices of [this.#budgetOf, this.#questionBudgetOf]) {
-      for (const [device, budget] of ofDevices) if (budget.isFull(clock.now())) ofDevices.delete(device);
+      for (const [device, budget] of ofDevices) if (budget.isFull(clock.elapsedMs())) ofDevices.delete(device);
     }
-    if (names.needsUse(clock.now())) names.used(await usedAddresses(), clock.now());
-    let isChanged = names.forget(clock.now());
-    const stale = [...names.stale(content, clock.now())];
+    if (names.needsUse(clock.elapsedMs())) names.used(await usedAddresses(), clock.elapsedMs());
+    let isChanged = names.forget(clock.elapsedMs());
+    const stale = [...names.stale(content, clock.elapsedMs())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
         // Other names wait for the next refresh.
-        if (!this.#refreshBudget.take(clock.now()) || !this.#refreshBudget.take(clock.now())) return;
+        if (!this.#refreshBudget.take(clock.elapsedMs()) || !this.#refreshBudget.take(clock.elapsedMs())) return;
         isChanged = (await this.#refreshName(content, name)) || isChanged;
       }
     };
@@ -183,7 +183,7 @@ export class DnsServer {
     if (!isAddress || access !== "destination" || reply.rcode !== "NOERROR" || key === undefined) return reply;
     const { names, clock } = this.#parts;
     // This includes cached answers: the filters must have the addresses for the whole TTL of the answer.
-    const learned = names.learn({ name, key }, reply.addresses, reply.ttlMs, clock.now(), device);
+    const learned = names.learn({ name, key }, reply.addresses, reply.ttlMs, clock.elapsedMs(), device);
     if (learned === "full") return emptyReply("SERVFAIL");
     // Another question may have learned the addresses just now, and the kernel does not have them yet.
     if (learned || this.#applying !== undefined) await this.#applyNames();
@@ -193,11 +193,11 @@ export class DnsServer {
   #mayQuestion(device: string): boolean {
     const budget = this.#questionBudgetOf.get(device) ?? budgetOf("questions");
     this.#questionBudgetOf.set(device, budget);
-    return budget.take(this.#parts.clock.now());
+    return budget.take(this.#parts.clock.elapsedMs());
   }
 
   #mayAsk(device: string): boolean {
-    const now = this.#parts.clock.now();
+    const now = this.#parts.clock.elapsedMs();
     const budget = this.#budgetOf.get(device) ?? budgetOf("device");
     this.#budgetOf.set(device, budget);
     return budget.take(now) && this.#budget.take(now);
@@ -231,7 +231,7 @@ export class DnsServer {
   /** From the cache, else from the resolvers, each question once at a time. */
   #resolve(content: ConfigurationContent, name: string, type: string, mayAsk = () => true): Promise<Reply> {
     const key = `${type} ${name}`;
-    const cached = this.#cache.get(key, this.#parts.clock.now());
+    const cached = this.#cache.get(key, this.#parts.clock.elapsedMs());
     if (cached !== undefined) return Promise.resolve(cached);
     if (!this.#asking.has(key) && !mayAsk()) return Promise.resolve(emptyReply("SERVFAIL"));
     const asking = this.#asking.get(key) ?? this.#ask(content, name, type).finally(() => this.#asking.delete(key));
@@ -243,7 +243,7 @@ export class DnsServer {
     const answer = await this.#parts.askUpstream({ name, type }, resolversOf(content, name));
     if (answer === undefined) return emptyReply("SERVFAIL");
     const reply = replyOf(answer.rcode, this.#permitted(content, name, answersTo(name, type, answer)));
-    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + reply.ttlMs, memoryOf(reply));
+    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.elapsedMs() + reply.ttlMs, memoryOf(reply));
     return reply;
   }
 
@@ -267,15 +267,15 @@ export class DnsServer {
     const withAddresses = replies.filter(({ addresses }) => addresses.length > 0);
     const key = destinationOfName(content, name);
     if (withAddresses.length === 0 || key === undefined) {
-      names.postpone(name, clock.now() + retryMs);
+      names.postpone(name, clock.elapsedMs() + retryMs);
       return false;
     }
     const ttlMs = Math.min(...withAddresses.map((reply) => reply.ttlMs));
     // Each type has its own limit.
     let isNew = false;
     for (const { addresses } of withAddresses) {
-      const learned = names.learn({ name, key }, addresses, ttlMs, clock.now(), undefined);
-      if (learned === "full") names.postpone(name, clock.now() + retryMs);
+      const learned = names.learn({ name, key }, addresses, ttlMs, clock.elapsedMs(), undefined);
+      if (learned === "full") names.postpone(name, clock.elapsedMs() + retryMs);
       isNew ||= learned === true;
     }
     return isNew;

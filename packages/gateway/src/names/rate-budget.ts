@@ -11,10 +11,9 @@ export class RateBudget {
     this.#left = most;
   }
 
-  /** @param now milliseconds since 1970 @returns whether the action is within the budget */
+  /** @param now milliseconds, by a monotonic clock @returns whether the action is within the budget */
   take(now: number): boolean {
-    // A clock that was set back must not stop the budget.
-    const elapsedMs = Math.max(0, now - (this.#at ?? now));
+    const elapsedMs = now - (this.#at ?? now);
     this.#at = now;
     this.#left = Math.min(this.#most, this.#left + (elapsedMs / 1000) * this.#perSecond);
     if (this.#left < 1) return false;

@@ -63,7 +63,7 @@ interface ConnectionParts<Reason extends string, Agent> {
   /** The address that the agent connected from. */
   readonly sourceAddress: string;
   readonly version: LinkVersion;
-  /** Milliseconds since 1970. */
+  /** The time by `clock.elapsedMs()`, as all times of a connection. */
   readonly now: number;
 }
 
@@ -89,7 +89,7 @@ export class AgentConnection<
   #isSending = false;
   /** The permit of a frame that the agent has not read. */
   #permit: Semaphore | undefined;
-  /** When a check first found that frame, in milliseconds since 1970. */
+  /** When a check first found that frame. */
   #unreadSince: number | undefined;
   /** The frames of the tenant that may be unread. Undefined before the agent is admitted, when messages are short. */
   unread: Semaphore | undefined;
@@ -104,7 +104,7 @@ export class AgentConnection<
   greeting: Greeting<HelloFrame>;
   /** The key that the admitted agent reported, and what it proved. */
   claim: KeyClaim | undefined;
-  /** When the agent was last heard, in milliseconds since 1970. */
+  /** When the agent was last heard. */
   heardAt: number;
   session: Session | undefined;
 

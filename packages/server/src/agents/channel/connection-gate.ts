@@ -293,8 +293,9 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     return new AppError("too_many_links", { retryAfterSeconds: Math.ceil(this.jitterMs() / 1_000) });
   }
 
+  /** The monotonic time: limits of links must not depend on corrections of the wall clock. */
   #now(): number {
-    return this.#options.clock.now().getTime();
+    return this.#options.clock.elapsedMs();
   }
 }
 

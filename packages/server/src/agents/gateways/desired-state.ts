@@ -31,6 +31,7 @@ import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
+import { setBackToleranceMs } from "../channel/configuration-timing.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { RelayAddresses } from "../sources/relay-addresses.ts";
 
@@ -105,16 +106,27 @@ export class DesiredState {
   }
 
   /** When all content has to be computed again although no record changes, in milliseconds since 1970. */
-  get staleAt(): number {
+  get #staleAt(): number {
     const enforcement = this.#enforcement;
     if (enforcement === undefined) return 0;
     const { from, until } = enforcement.validity;
     return Math.min(enforcement.exactUntil, from + (until - from) * renewedAfter);
   }
 
+  /** Whether the clock was set back since all content was computed: the content holds only for later times. */
+  #isBefore(now: number): boolean {
+    const from = this.#enforcement?.validity.from ?? now;
+    return now < from - setBackToleranceMs;
+  }
+
   /** When `refresh` must be called although no record changes, in milliseconds since 1970. */
   get dueAt(): number {
-    return Math.min(this.staleAt, this.#enforcement?.nextSessionEnd ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#staleAt, this.#enforcement?.nextSessionEnd ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Whether `refresh` must be called although no record changes. */
+  isDueAt(now: number): boolean {
+    return now >= this.dueAt || this.#isBefore(now);
   }
 
   contentOf(gatewayId: string): ContentTree | undefined {
@@ -209,11 +221,12 @@ export class DesiredState {
    */
   async refresh(): Promise<Refreshed> {
     const { models, tenantId, clock } = this.#options;
+    const now = clock.now().getTime();
     const moved = this.#moved;
     this.#moved = [];
     try {
       return await this.#projection.advance({
-        mustReload: clock.now().getTime() >= this.staleAt,
+        mustReload: now >= this.#staleAt || this.#isBefore(now),
         read: () => models.current(tenantId),
         update: ({ model }, changed) => this.#update(model, changed, moved),
         reload: ({ model }, changed) => {
