@@ -234,7 +234,7 @@ function OneStep({ step, isDone, isNext, isOpen, lacksResource, open, toggle }: 
 
 function ResourceFirst({ open }: { readonly open: (step: Step) => void }) {
   return (
-    <Text>
+    <Text size="sm">
       <RichText
         message="overview.firstSteps.resourceFirst"
         elements={{
