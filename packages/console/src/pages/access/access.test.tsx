@@ -44,6 +44,17 @@ const denied = sample("AccessDecision", {
 });
 
 describe("whether someone can reach a resource", () => {
+  test("shows a default that applies as a value, and only what is missing as a placeholder", async () => {
+    openConsole("/access");
+    const looksLikeValue = async (name: string) => {
+      const field = await screen.findByRole("combobox", { name });
+      return field.closest(".effective-default") !== null;
+    };
+    expect(await looksLikeValue(t("access.query.device"))).toBe(true);
+    expect(await looksLikeValue(t("access.query.user"))).toBe(false);
+    expect(await looksLikeValue(t("access.query.resource"))).toBe(false);
+  });
+
   test("asks for a decision with its explanation, and shows the policy that allows access", async () => {
     mockApi.answer("post", "/access/v1/evaluation", allowed);
     openConsole(`/access?user=${userId}&device=${deviceId}&resource=${resourceId}&ip=198.51.100.7&country=DE`);

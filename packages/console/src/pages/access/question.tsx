@@ -184,6 +184,7 @@ function Device({ query: { view, user, device }, change }: QuestionProps) {
       label={t("access.query.device")}
       isLabelHidden
       placeholder={view === "what" ? t("access.query.deviceAny") : t("access.query.deviceNone")}
+      className="effective-default"
       query={user === "" ? {} : { "filter[user.id]": user }}
       value={device}
       onChange={(id) => change({ device: id })}
@@ -218,6 +219,7 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
             <Select
               aria-label={t("access.query.protocol")}
               placeholder={t("access.query.protocolAny")}
+              className="effective-default"
               data={[...protocols]}
               value={protocol ?? null}
               onChange={(next) => change({ protocol: next ?? undefined })}
@@ -239,6 +241,7 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
               allowDecimal={false}
               allowNegative={false}
               hideControls
+              className="effective-default"
               disabled={protocol !== "TCP" && protocol !== "UDP"}
               value={port ?? ""}
               onChange={(next) => change({ port: next === "" ? undefined : String(next) })}

@@ -9,7 +9,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { Facts, Panel } from "../../records/record-page.tsx";
+import { Facts, Panel, PanelNote } from "../../records/record-page.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatDomains, parseDomains } from "./gateway-domains.ts";
@@ -135,11 +135,7 @@ export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPa
           ]}
         />
       )}
-      {canWrite && isDeployed && (
-        <Text size="sm" c="dimmed" mt="xs">
-          {t("gateways.settings.checkHelp")}
-        </Text>
-      )}
+      {canWrite && isDeployed && <PanelNote>{t("gateways.settings.checkHelp")}</PanelNote>}
       {editing && data !== undefined && (
         <RecordForm
           title={t("gateways.settings.editTitle", { name })}

@@ -146,6 +146,25 @@ test("invites people in place, and creates the link that enrols a device", async
   expect(mockApi.received("createEnrolmentLink").map(({ path }) => path)).toEqual([expect.stringContaining(ann.id)]);
 });
 
+test.each(["policy", "reached"] as const)("leads from the step %s to the resource that it needs", async (step) => {
+  const user = openConsole("/overview");
+  await user.click(await opener(step));
+  await user.click((await content(step)).getByRole("button", { name: title("resource") }));
+  expect(await isOpen(step)).toBe(false);
+  await (await content("resource")).findByRole("textbox", { name: new RegExp(t("publish.address.label")) });
+  const item = (await opener("resource")).closest("li");
+  await waitFor(() => expect(document.activeElement?.closest("li")).toBe(item));
+});
+
+test("explains gateways once: the panel of gateways is short while the checklist is shown", async () => {
+  openConsole("/overview");
+  await checklist();
+  const panel = within(await screen.findByRole("region", { name: t("overview.gateways.title") }));
+  await panel.findByText(t("gateways.empty.title"));
+  expect(panel.queryByText(t("overview.gateways.empty"))).toBeNull();
+  expect(panel.queryByText(t("gateways.create"))).toBeNull();
+});
+
 test("creates the policy for the newest resource", async () => {
   prepare("gateway", "resource", "device");
   mockApi.answer("get", "/tenants/groups", pageOf([engineering]));

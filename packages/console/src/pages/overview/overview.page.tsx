@@ -194,7 +194,7 @@ function Devices() {
                   <Text size="sm" c="dimmed">
                     {t("overview.devices.last")}
                   </Text>
-                  <ul className="findings">
+                  <ul className="findings times">
                     {online.slice(0, 5).map(({ id, name, lastConnection }) => (
                       <Finding key={id} to={`/devices/${id}`} name={name}>
                         <RelativeTime at={lastConnection} />
