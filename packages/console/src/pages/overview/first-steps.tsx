@@ -41,9 +41,20 @@ const guides: Readonly<Record<Step, GuidePart>> = {
 };
 
 export function FirstSteps() {
-  const { permissions, tenant } = useSession();
-  if (!needed.every((permission) => permissions.includes(permission))) return null;
-  return <RememberedSteps key={tenant.id} tenant={tenant.id} />;
+  const { tenant } = useSession();
+  return useCanTakeSteps() && <RememberedSteps key={tenant.id} tenant={tenant.id} />;
+}
+
+function useCanTakeSteps(): boolean {
+  const { permissions } = useSession();
+  return needed.every((permission) => permissions.includes(permission));
+}
+
+/** Whether the checklist is shown to a tenant without gateways. It then offers to create the first one. */
+export function useOffersGateway(): boolean {
+  const { tenant } = useSession();
+  const canTakeSteps = useCanTakeSteps();
+  return canTakeSteps && !areStepsCompleted(tenant.id);
 }
 
 interface StepsOfTenantProps {
