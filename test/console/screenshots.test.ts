@@ -313,7 +313,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     });
     await show("/api-keys?new=1", async (visit) => {
       await visit.page.getByRole("textbox", { name: /^Name/ }).fill("Backups");
-      await button(visit, /^Read-only/)
+      await button(visit, /^Auditor/)
         .first()
         .click();
       await inDialog(visit, "Create").click();
