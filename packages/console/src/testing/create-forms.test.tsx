@@ -1,5 +1,5 @@
 /** Every form that creates a record shows an example of a name, and how to enter several values. */
-import { screen, waitFor, within } from "@testing-library/dom";
+import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
 import { click, findDialog, openConsole } from "./console-page.tsx";
@@ -48,8 +48,7 @@ describe("the form for new", () => {
 
 test("the page that publishes shows examples of names", async () => {
   openConsole("/publish");
-  const main = within(await screen.findByRole("main"));
-  const names = () => main.getAllByRole<HTMLInputElement>("textbox", { name: /name/i });
+  const names = () => screen.getAllByRole<HTMLInputElement>("textbox", { name: /name/i });
   await waitFor(() => expect(names()).toHaveLength(2));
   for (const name of names()) expect(name.placeholder).toMatch(example);
 });

@@ -78,6 +78,7 @@ export const events = {
   operations: {
     addMyDevice: "Add device",
     addResourceAddress: "Add address",
+    backChannelLogout: "End sessions (back-channel logout)",
     createDomain: "Add domain",
     createEnrolmentLink: "Create invitation link",
     createIdentityProvider: "Add identity provider",
@@ -108,6 +109,7 @@ export const events = {
     apply: "Applied",
     compute: "Computed",
     configure: "Configured",
+    confirm: "Confirmed",
     connect: "Connected",
     create: "Created",
     deactivate: "Deactivated",
@@ -126,6 +128,7 @@ export const events = {
     register: "Registered",
     remove: "Removed",
     rename: "Renamed",
+    renew: "Renewed",
     reorder: "Reordered",
     report: "Reported",
     require: "Required",
