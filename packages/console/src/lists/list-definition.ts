@@ -41,7 +41,7 @@ export interface Filter<Row> {
   readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "user" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */
   readonly parameter?: string;
-  /** Converts what a person types to what the field holds, such as "Update policy" to "updatePolicy". */
+  /** Converts what a person types to what the field holds, such as "Updated policy" to "updatepolicy". */
   readonly toStored?: (value: string) => string;
   /** Hidden behind the button "More filters". */
   readonly isAdvanced?: boolean;

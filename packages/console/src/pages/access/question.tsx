@@ -38,6 +38,7 @@ export function Question({ query, change }: QuestionProps) {
     person: <Person query={query} change={change} />,
     device: <Device query={query} change={change} />,
     thing: <Thing query={query} change={change} />,
+    verb: <span className="verb" />,
     when: <When query={query} isOpen={isOpen} toggle={() => setOpen(!isOpen)} controls={circumstances} />,
   };
   const message =
@@ -63,8 +64,8 @@ interface WhenProps {
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
   return (
-    // On a narrow screen, each field needs a word. This question has one: "reach".
-    <span className="when" {...(query.view === "what" ? {} : { "data-word": t("access.question.when") })}>
+    // On a narrow screen, each field needs a word.
+    <span className="when" data-word={t("access.question.when")}>
       <span className="when-field">
         <InputBase
           component="button"

@@ -58,6 +58,21 @@ test("a new tenant starts with the gateway, and loads no step before it is opene
   await steps.findByRole("textbox", { name: new RegExp(t("overview.firstSteps.gateway.name")) });
 });
 
+test("is the only part of the page that offers the first gateway, unless it is not shown", async () => {
+  openConsole("/overview");
+  await checklist();
+  const panel = async () => within(await screen.findByRole("region", { name: t("overview.gateways.title") }));
+  await (await panel()).findByText(t("gateways.empty.title"));
+  expect((await panel()).queryByText(t("overview.gateways.empty"))).toBeNull();
+  expect((await panel()).queryByRole("link", { name: t("gateways.create") })).toBeNull();
+  closeConsole();
+  mockApi.signIn(["gateways:read", "gateways:write"]);
+  openConsole("/overview");
+  await (await panel()).findByText(t("overview.gateways.empty"));
+  (await panel()).getByRole("link", { name: t("gateways.create") });
+  expect(isShown()).toBe(false);
+});
+
 test("creates a gateway in place, and shows how to deploy it", async () => {
   const pending = sample("Gateway", { id: newId(), name: "Berlin", status: "PENDING", token: "gatehouse_gateway_1" });
   mockApi.answer("post", "/tenants/gateways", () => {

@@ -56,22 +56,21 @@ const guides: Readonly<Record<Step, GuidePart>> = {
 /** Steps that select a resource need one first. */
 const needResource: readonly Step[] = ["policy", "reached"];
 
-function usePermittedSteps(): boolean {
+export function FirstSteps() {
+  const { tenant } = useSession();
+  return useCanTakeSteps() && <RememberedSteps key={tenant.id} tenant={tenant.id} />;
+}
+
+function useCanTakeSteps(): boolean {
   const { permissions } = useSession();
   return needed.every((permission) => permissions.includes(permission));
 }
 
-/** Whether the checklist guides to the first gateway, while there is none. */
-export function useGuidesToGateway(): boolean {
+/** Whether the checklist is shown to a tenant without gateways. It then offers to create the first one. */
+export function useOffersGateway(): boolean {
   const { tenant } = useSession();
-  const isPermitted = usePermittedSteps();
-  return isPermitted && !areStepsCompleted(tenant.id);
-}
-
-export function FirstSteps() {
-  const { tenant } = useSession();
-  if (!usePermittedSteps()) return null;
-  return <RememberedSteps key={tenant.id} tenant={tenant.id} />;
+  const canTakeSteps = useCanTakeSteps();
+  return canTakeSteps && !areStepsCompleted(tenant.id);
 }
 
 interface StepsOfTenantProps {

@@ -10,7 +10,7 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
 import { formatGeneration, formatLag, formatSync, type GatewaySync } from "../gateways/format-sync.ts";
-import { useGuidesToGateway } from "./first-steps.tsx";
+import { useOffersGateway } from "./first-steps.tsx";
 import { useGateways } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 
@@ -27,24 +27,12 @@ const mostShown = 6;
 
 export function GatewaysPanel() {
   const query = useGateways();
-  // The checklist above says what a gateway is for, and creates it.
-  const isGuided = useGuidesToGateway();
   return (
     <Panel title={t("overview.gateways.title")} actions={<More to="/gateways">{t("overview.gateways.all")}</More>}>
       <QueryPanel query={query}>
         {(all) =>
-          all.length === 0 && isGuided ? (
-            <Text fw={600}>{t("gateways.empty.title")}</Text>
-          ) : all.length === 0 ? (
-            <EmptyState
-              isPart
-              empty={{
-                title: t("gateways.empty.title"),
-                text: t("overview.gateways.empty"),
-                action: { label: t("gateways.create"), to: "/gateways?new=1", permission: "gateways:write" },
-                guide: "gateway#install",
-              }}
-            />
+          all.length === 0 ? (
+            <NoGateways />
           ) : (
             <Stack gap="sm">
               <Counts all={all} />
@@ -54,6 +42,22 @@ export function GatewaysPanel() {
         }
       </QueryPanel>
     </Panel>
+  );
+}
+
+/** The checklist above offers the same, with the same words. */
+function NoGateways() {
+  if (useOffersGateway()) return <Status tone="idle">{t("gateways.empty.title")}</Status>;
+  return (
+    <EmptyState
+      isPart
+      empty={{
+        title: t("gateways.empty.title"),
+        text: t("overview.gateways.empty"),
+        action: { label: t("gateways.create"), to: "/gateways?new=1", permission: "gateways:write" },
+        guide: "gateway#install",
+      }}
+    />
   );
 }
 
