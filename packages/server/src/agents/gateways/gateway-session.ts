@@ -87,7 +87,7 @@ export class GatewaySession implements AgentSession {
     if (this.isSettled && enforces !== null) this.#parts.listener.applied(enforces, this.#link.enforced?.content);
   }
 
-  /** Replaces the wanted content. Earlier content that was not sent is skipped. */
+  /** Replaces the desired content. Earlier content that was not sent is skipped. */
   want(wanted: WantedContent): void {
     this.#expiresAt = wanted.expiresAt;
     const wasRefused = this.#link.phase === "refused";
