@@ -12,7 +12,7 @@ export class ApiClient {
   readonly #session: StoredSession | undefined;
   #status = 0;
   #headers = new Headers();
-  /** Whether a write of the present call was sent. Without its response, the outcome is unknown. */
+  /** Whether a write of the current call was sent. Without its response, the outcome is unknown. */
   #sentWrite = false;
 
   /**

@@ -141,7 +141,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     this.#socket.stop();
   }
 
-  /** Whether the control plane has admitted this agent on the present connection. */
+  /** Whether the control plane has admitted this agent on the current connection. */
   get isOpen(): boolean {
     return this.#link.phase === "open" && this.#socket.connection !== undefined;
   }
@@ -151,7 +151,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     return this.#rejection;
   }
 
-  /** The subprotocol of the present connection, or undefined. */
+  /** The subprotocol of the current connection, or undefined. */
   get subprotocol(): string | undefined {
     return this.#socket.subprotocol;
   }
@@ -161,7 +161,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     if (this.isOpen) this.#socket.say(message);
   }
 
-  /** Reconnects, so that `hello` reports the present state. */
+  /** Reconnects, so that `hello` reports the current state. */
   reconnect(): void {
     this.#step({ type: "overdue" });
   }

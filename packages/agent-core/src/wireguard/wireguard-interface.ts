@@ -123,7 +123,7 @@ export class WireGuardInterface {
   /**
    * Changes the peers that differ. The sessions of other peers continue.
    *
-   * @param wanted the wanted peers by public key
+   * @param wanted the desired peers by public key
    */
   async setPeers(wanted: ReadonlyMap<string, WantedPeer>): Promise<void> {
     const live = await this.livePeers();

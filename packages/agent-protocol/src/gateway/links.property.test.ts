@@ -375,7 +375,7 @@ function inject(world: World, message: ServerMessage): void {
   else world.cut();
 }
 
-test("after any sequence of events, every gateway enforces exactly the wanted configuration", () => {
+test("after any sequence of events, every gateway enforces exactly the desired configuration", () => {
   const tally = { enforced: 0, several: 0 };
   fc.assert(
     fc.property(fc.array(randomEvent, { minLength: 8, maxLength: 24, size: "max" }), (randomEvents) => {

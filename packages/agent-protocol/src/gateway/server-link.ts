@@ -149,7 +149,7 @@ const refuses: Handler<"failed"> = (link, { configuration, reason, message }, fu
     const enforced = rest.enforced === undefined ? undefined : { ...rest.enforced, content: undefined };
     return offered({ ...rest, enforced }, functions);
   }
-  // The configuration that is wanted now may be accepted. The rejected one would be rejected again.
+  // The configuration that is desired now may be accepted. The rejected one would be rejected again.
   const next: ServerLinkStep =
     link.wanted.generation > configuration.generation
       ? offered(rest, functions)
@@ -216,7 +216,7 @@ function later(link: ServerLink, wanted: WantedConfiguration): WantedConfigurati
   return wanted.generation < link.wanted.generation ? link.wanted : wanted;
 }
 
-/** Sends the wanted configuration, unless the gateway enforces it, or one that is later than this replica knows. */
+/** Sends the desired configuration, unless the gateway enforces it, or one that is later than this replica knows. */
 function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): ServerLinkStep {
   const { wanted, enforced } = link;
   const root = contentRoot(wanted.content, sha256);

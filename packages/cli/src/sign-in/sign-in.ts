@@ -115,7 +115,7 @@ export function findContext({
   if (name !== undefined) return { name, context: requireContext(credentials, name) };
   const { contexts, current } = credentials;
   const origin = url === undefined || !URL.canParse(url) ? undefined : new URL(url).origin;
-  // The present context comes first.
+  // The current context comes first.
   const names = [...(current === undefined ? [] : [current]), ...(url === undefined ? [] : Object.keys(contexts))];
   for (const candidate of names) {
     const context = contexts[candidate];

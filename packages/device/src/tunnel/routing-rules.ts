@@ -43,7 +43,7 @@ interface LiveRule {
   readonly table: string;
 }
 
-/** Returns the wanted rules of a family, in the syntax of `ip rule add` and `ip rule del`. */
+/** Returns the desired rules of a family, in the syntax of `ip rule add` and `ip rule del`. */
 export function wantedRules({ routes, bypassRoutes }: WantedTunnel, family: Family): readonly string[] {
   const isOfFamily = (text: string) => text.includes(":") === (family === "-6");
   if (!routes.some(isOfFamily)) return [];

@@ -33,7 +33,7 @@ export class Tunnel {
   }
 
   /**
-   * Applies the differences between the machine and the wanted state. Peers come before the routes to them.
+   * Applies the differences between the machine and the desired state. Peers come before the routes to them.
    *
    * @throws ProgramFailure after a part was applied. Apply the previous state again then
    */

@@ -1,4 +1,4 @@
-/** The wanted state of the machine for a configuration. This module has no side effects. */
+/** The desired state of the machine for a configuration. This module has no side effects. */
 
 import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
@@ -16,7 +16,7 @@ export interface BypassRoute {
 export interface WantedTunnel {
   /** The addresses of the interface, with prefix lengths. */
   readonly addresses: readonly string[];
-  /** Wanted peers by public key. */
+  /** Desired peers by public key. */
   readonly peers: ReadonlyMap<string, WantedPeer>;
   /** The blocks that are routed into the tunnel. `0.0.0.0/0` and `::/0` are the default route. */
   readonly routes: readonly string[];

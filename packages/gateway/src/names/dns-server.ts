@@ -247,7 +247,7 @@ export class DnsServer {
     return reply;
   }
 
-  /** Returns the answers without closed addresses, and without more addresses than the filters retain. */
+  /** Returns the answers without blocked addresses, and without more addresses than the filters retain. */
   #permitted(content: ConfigurationContent, name: string, answers: readonly Answer[]): readonly Answer[] {
     const key = destinationOfName(content, name);
     const isDestination = key !== undefined;

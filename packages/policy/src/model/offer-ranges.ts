@@ -8,7 +8,7 @@ interface PortRange {
   readonly last: number;
 }
 
-/** The services of a resource at an address, sorted so that each look-up takes few steps. An entry can have 10,000. */
+/** The services of a resource at an address, sorted so that each lookup takes few steps. An entry can have 10,000. */
 export class OfferRanges {
   /** The ranges of ports by protocol, in ascending order, without overlaps. */
   readonly #ranges = new Map<TransportProtocol, PortRange[]>();

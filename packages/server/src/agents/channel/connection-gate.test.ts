@@ -106,9 +106,9 @@ test("looks up a few tokens at a time, in the order in which they arrive", async
 });
 
 test.each([
-  ["the last place is taken", ({ join }: ReturnType<typeof gateFor>) => join()],
+  ["the last slot is taken", ({ join }: ReturnType<typeof gateFor>) => join()],
   ["the server closes", ({ gate }: ReturnType<typeof gateFor>) => gate.close()],
-])("a look-up that waits until %s is refused", async (_, happen) => {
+])("a lookup that waits until %s is refused", async (_, happen) => {
   const made = gateFor({ connections: 1, lookUps: 1, waitingLookUps: 10 });
   const { gate } = made;
   let finish: (() => void) | undefined;

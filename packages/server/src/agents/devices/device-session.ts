@@ -97,7 +97,7 @@ export class DeviceSession implements AgentSession {
     return this.#inFlight === undefined && this.#inUse?.content === this.#wanted.hash;
   }
 
-  /** Replaces the wanted configuration. An earlier one that was not sent is skipped. */
+  /** Replaces the desired configuration. An earlier one that was not sent is skipped. */
   want(wanted: WantedRoutes): void {
     this.#wanted = wanted;
     this.#offer();
@@ -139,7 +139,7 @@ export class DeviceSession implements AgentSession {
   }
 
   /**
-   * Sends the wanted configuration, unless the device uses it, refused it recently, or has yet to answer another one.
+   * Sends the desired configuration, unless the device uses it, refused it recently, or has yet to answer another one.
    */
   #offer(): void {
     const { clock, send, key, sha256 } = this.#parts;
@@ -182,7 +182,7 @@ export class DeviceSession implements AgentSession {
   }
 
   /**
-   * Checks whether the device uses the wanted content: then its configuration has the name that this content would
+   * Checks whether the device uses the desired content: then its configuration has the name that this content would
    * have. A configuration with a future time is replaced, because it expires too late.
    */
   #recognize(uses: ConfigurationName, { hash, lifeMs }: WantedRoutes): Held {

@@ -133,7 +133,7 @@ export class DesiredState {
     return this.#enforcement?.contentOf(gatewayId);
   }
 
-  /** Prepares the present content of a gateway for a link of a version. */
+  /** Prepares the current content of a gateway for a link of a version. */
   async prepare(gatewayId: string, version: LinkVersion): Promise<void> {
     const content = this.contentOf(gatewayId);
     if (content !== undefined) await this.#perform(hashing(contentForVersion(content, version), this.#options.sha256));
@@ -243,7 +243,7 @@ export class DesiredState {
   }
 
   async #update(model: Model, changed: ChangedRecords, moved: readonly MovedDevice[]): Promise<Refreshed> {
-    // Rows are read after addresses were observed, so they come last: they may have another key than the present link.
+    // Rows are read after addresses were observed, so they come last: they may have another key than the current link.
     const moves = moved.length === 0 ? [] : await this.#perform(this.#findingMoves(moved));
     const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
     const now = this.#options.clock.now().getTime();

@@ -74,7 +74,7 @@ export class GatewaySession implements AgentSession {
     if (this.isSettled && enforces !== null) this.#parts.listener.applied(enforces, this.#link.enforced?.content);
   }
 
-  /** Replaces the wanted content. Earlier content that was not sent is skipped. */
+  /** Replaces the desired content. Earlier content that was not sent is skipped. */
   want(wanted: WantedConfiguration): void {
     const wasRefused = this.#link.phase === "refused";
     this.#step({ type: "wanted", wanted });

@@ -379,7 +379,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     };
   }
 
-  /** @param knownRoot the content that was wanted or enforced before */
+  /** @param knownRoot the content that was desired or enforced before */
   #recordWanted(
     connection: GatewayConnection,
     { content, generation }: WantedConfiguration,

@@ -86,7 +86,7 @@ export class OpenIdSignIn implements ProviderSignIn {
     const provider = this.#provider(visit, row);
     try {
       const read = () => readPages(provider, this.#access(visit));
-      // A test shows the present metadata.
+      // A test shows the current metadata.
       const pages = await (purpose === "test"
         ? this.#visits.readFreshPages(visit, read)
         : this.#visits.readPages(version, read));
@@ -272,7 +272,7 @@ export class OpenIdSignIn implements ProviderSignIn {
       succeeded: true,
       lines: [
         `Subject: ${identity.subject}`,
-        `E-mail address: ${identity.email ?? "none"} (${identity.emailVerified ? "verified" : "not verified"})`,
+        `Email address: ${identity.email ?? "none"} (${identity.emailVerified ? "verified" : "not verified"})`,
         `Groups: ${groupOverage ? "too many for the provider to send" : (groups ?? ["none"]).slice(0, 50).join(", ")}`,
       ],
     };

@@ -138,7 +138,7 @@ test("the counts of former days are deleted, also without another mail", async (
   await makeMailCountsOlder(server.database, tenant.id);
   await server.tasks.get("mail-count-retention")?.runNow();
   expect([all.length, await countedMailDays(server.database, tenant.id)]).toEqual([2, []]);
-  // A former day of the database, but the present one of the server, which counts.
+  // A former day of the database, but the current one of the server, which counts.
   clock.advance(-2 * dayMs);
   await invite(uniqueEmail());
   await server.tasks.get("mail-count-retention")?.runNow();

@@ -12,7 +12,7 @@ export interface RecoveryCodeRow {
 export interface SignInAttempt {
   readonly id: string;
   readonly userId: string | null;
-  /** The user's e-mail address at that time. */
+  /** The user's email address at that time. */
   readonly userName: string | null;
   readonly method: SignInMethod;
   readonly providerId?: string | undefined;

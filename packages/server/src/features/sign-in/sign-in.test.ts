@@ -241,7 +241,7 @@ describe("a recovery code", () => {
   });
 });
 
-describe("the last way in", () => {
+describe("the last sign-in method", () => {
   test("cannot be removed by the person or by an administrator for the owner", async () => {
     const owner = await ownerOf(tenant);
     const [page, passkey] = [new BrowserPage(server), new VirtualPasskey(origin)];

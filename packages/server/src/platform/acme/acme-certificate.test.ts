@@ -201,7 +201,7 @@ test.each([
   if (status === "problem") expect(found?.message).toContain(`${host} cannot be used: TLS cannot use the certificate`);
 });
 
-test("a new certificate with an unreadable chain leaves the present one, and is ordered again", async () => {
+test("a new certificate with an unreadable chain leaves the current one, and is ordered again", async () => {
   let next: { cert: string; key: string } = firstCertificate;
   const server = await replica(async () => issued(next));
   await run(server);

@@ -191,7 +191,7 @@ export class AcmeCertificate implements ServedCertificate {
     );
     const times = { nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.validTo?.toISOString() };
     const state = { host, directory: directoryUrl, reason, ...times };
-    log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
+    log.error(state, "failed to get a TLS certificate; the current one remains, and the order is repeated");
   }
 
   #release(until: Date): Promise<void> {

@@ -80,7 +80,7 @@ const unwritableDetails: Readonly<Record<string, string>> = {
 };
 
 const replacedKeyDetail =
-  "This server has an outdated master key. It does not use the database until it has the present one.";
+  "This server has an outdated master key. It does not use the database until it has the current one.";
 
 /** The error that callers get while the database is unavailable. */
 export function databaseUnavailable(cause: unknown): AppError {

@@ -34,7 +34,7 @@ export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
   policies: "policy",
 };
 
-/** A tenant's model, with indexes of its records by e-mail address and name. */
+/** A tenant's model, with indexes of its records by email address and name. */
 export class CachedModel implements TenantModel {
   readonly generation: number;
   readonly model: Model;
@@ -225,7 +225,7 @@ interface Names {
   readonly packedNames: TextIndex | undefined;
 }
 
-/** E-mail addresses are compared without regard to case. */
+/** Email addresses are compared without regard to case. */
 function emailKey(email: string): string {
   return email.toLowerCase();
 }
