@@ -4,6 +4,7 @@ import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
+import { ClockWatch } from "../platform/clock-watch.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { Connection } from "../platform/db/database.ts";
 import { clearExpiredReplies } from "../platform/idempotency.queries.ts";
@@ -122,10 +123,11 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
     },
   };
   if (retentionDays === undefined) return [checkpoints];
+  const watch = new ClockWatch(clock);
   const retention = {
     name: "audit-retention",
     intervalMs: 60 * minuteMs,
-    run: () => pruneRecords({ runner, clock, log, retentionDays }),
+    run: () => pruneRecords({ runner, clock, watch, log, retentionDays }),
   };
   return [checkpoints, retention];
 }

@@ -83,12 +83,40 @@ test("the newest batch is never pruned, and the record is not pruned repeatedly"
   expect(await verify()).toMatchObject({ findings: [] });
 });
 
+test("a clock that is far ahead prunes nothing, and is trusted again 12 hours after its correction", async () => {
+  clock.correct(365 * dayMs);
+  await makeGroup("Of the future");
+  await prune();
+  expect((await eventsOf()).total).toBe(6);
+  clock.correct(-365 * dayMs);
+  await prune();
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await prune();
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
+test("a server that was just started prunes nothing, because its clock may be wrong", async () => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
+  const { connection } = own;
+  const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  await other.tasks.get("audit-retention")?.runNow();
+  expect((await eventsOf()).total).toBe(6);
+  clock.advance(dayMs / 2);
+  await other.tasks.get("audit-retention")?.runNow();
+  await other.close();
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
 test("two replicas that prune concurrently prune once", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
   const { connection } = own;
   const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  clock.advance(dayMs);
   await Promise.all([prune(), other.tasks.get("audit-retention")?.runNow()]);
   await other.close();
   expect(await eventsOf()).toMatchObject({ total: 2 });

@@ -15,13 +15,17 @@ import type { HistoryBaseline } from "../platform/audit/history-baseline.ts";
 import { readStub } from "../platform/audit/record.queries.ts";
 import type { ChainPosition } from "../platform/audit/signatures.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { ClockWatch } from "../platform/clock-watch.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { empty } from "../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../platform/tenancy/tenant-tx.ts";
 
-const dayMs = 24 * 60 * 60_000;
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
+/** How long the clock must have run without a jump: a clock that is far ahead would prune everything. */
+const steadyForMs = 12 * hourMs;
 const tenantsAtOnce = 500;
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 /** The most batches and entries that one transaction prunes. A larger batch is pruned alone. */
@@ -31,6 +35,7 @@ const entriesAtOnce = 5_000;
 export interface PruneOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
+  readonly watch: ClockWatch;
   readonly log: Log;
   readonly retentionDays: number;
 }
@@ -38,12 +43,14 @@ export interface PruneOptions {
 /**
  * Prunes entries of all tenants that are older than the retention, in bounded steps. Each step is a command with its
  * own audit entry. The newest batch is never pruned. Safe on every replica. If one record cannot be pruned, the others
- * are still pruned.
+ * are still pruned. Nothing is pruned in the 12 hours after a start or a jump of the clock.
  *
  * @throws AppError database_unavailable; the first of the other errors, after all records were tried
  */
 export async function pruneRecords(options: PruneOptions): Promise<void> {
-  const { log, runner } = options;
+  const { log, runner, watch } = options;
+  const jumped = () => log.warn("the clock jumped by more than an hour; audit records are not pruned for 12 hours");
+  if (watch.steadyMs(jumped) < steadyForMs) return;
   const { database } = runner;
   const failures: unknown[] = [];
   let after = nilUuid;

@@ -56,7 +56,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   constructor(options: TenantDevicesOptions) {
     const { tenantId, runner, clock, log } = options;
     this.#options = options;
-    this.#inputs = new DeviceRouteInputs(tenantId, runner.database, runner.models);
+    this.#inputs = new DeviceRouteInputs(tenantId, runner);
     this.#questions = new DeviceQuestions({ runner, clock, log });
     this.#timer = new ClockTimer(clock, () => this.tick());
     this.#updates = new CoalescedTask({

@@ -30,6 +30,7 @@ import { knownKeyOf } from "../../platform/known-keys.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
+import { latestPossible } from "../../platform/stored-times.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import { setBackToleranceMs } from "../channel/configuration-timing.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
@@ -156,7 +157,7 @@ export class DesiredState {
   /** Whether an observation of a gateway changes the source address that counts at the gateway. */
   isMove({ deviceId, gatewayId, source }: MovedDevice & { readonly gatewayId: string }): boolean {
     const link = this.#enforcement?.links.devices.get(deviceId);
-    return link !== undefined && changesSourceAt(link.sources, gatewayId, source);
+    return link !== undefined && changesSourceAt(link.sources, gatewayId, source, this.#latest);
   }
 
   /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
@@ -199,9 +200,10 @@ export class DesiredState {
   /** Takes new source addresses of devices, for the next refresh. @returns whether there are any */
   moved(devices: readonly MovedDevice[]): boolean {
     const links = this.#enforcement?.links.devices;
+    const latest = this.#latest;
     const isChange = (moved: MovedDevice) => {
       const link = links?.get(moved.deviceId);
-      return link !== undefined && isNewObservation(link.sources, moved);
+      return link !== undefined && isNewObservation(link.sources, moved, latest);
     };
     // The rows that a reload has read may be older. The refresh after it compares these addresses with the new links.
     const changed = this.#isReloading ? devices : devices.filter(isChange);
@@ -267,7 +269,7 @@ export class DesiredState {
     const lifeMs = this.#options.lifeMs ?? (await this.#read(readConfigurationLifeMs));
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
-    const links = await this.#perform(convertingLinks(rows, drainMs));
+    const links = await this.#perform(convertingLinks(rows, this.#latest, drainMs));
     const enforcement = await this.#perform(
       TenantEnforcement.composing(model, links, { from, until: from + lifeMs }, (...content) =>
         this.#preparing(...content),
@@ -332,7 +334,7 @@ export class DesiredState {
     const changes: LinkChange[] = [];
     for (const id of devices) {
       const row = deviceRows.get(id);
-      const link = row === undefined || prefix === undefined ? undefined : deviceLinkOf(row, prefix);
+      const link = row === undefined || prefix === undefined ? undefined : deviceLinkOf(row, prefix, this.#latest);
       changes.push(link === undefined ? { kind: "device-link", gone: id } : { kind: "device-link", link });
     }
     for (const id of gateways) {
@@ -359,16 +361,22 @@ export class DesiredState {
       else own.push(each);
     });
     const changes: LinkChange[] = [];
+    const latest = this.#latest;
     const links = this.#enforcement?.links.devices;
     const costOf = ([id, own]: readonly [string, readonly MovedDevice[]]) =>
       moveCost * own.length + entryCost * (links?.get(id)?.sources.gateways.size ?? 0);
     yield* forEach(byDevice, costOf, ([id, own]) => {
       const link = links?.get(id);
       if (link === undefined) return;
-      const sources = withObservations(link.sources, own);
+      const sources = withObservations(link.sources, own, latest);
       if (sources !== link.sources) changes.push({ kind: "device-link", link: { ...link, sources } });
     });
     return changes;
+  }
+
+  /** The latest time that an observation can have, in milliseconds since 1970. */
+  get #latest(): number {
+    return latestPossible(this.#options.clock.now());
   }
 
   #read<T>(work: (tx: Parameters<typeof readLinkRows>[0]) => Promise<T>): Promise<T> {

@@ -60,6 +60,7 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
    */
   async detectSilence(): Promise<void> {
     const { runner, clock } = this.#options;
+    await this.#takeHeartbeatsAsNow();
     for (;;) {
       const now = clock.now();
       const before = new Date(now.getTime() - heartbeatTimeoutMs);
@@ -72,6 +73,21 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
         await this.#recordSilent(tenantId, ids, now, before);
       }
       if (silent.length < silentBatch) return;
+    }
+  }
+
+  /** The clock of a replica was ahead: a gateway that is silent since then must not stay ONLINE until that time. */
+  async #takeHeartbeatsAsNow(): Promise<void> {
+    const { runner, clock } = this.#options;
+    const now = clock.now();
+    const found = await runner.database.snapshot({ kind: "operator" }, (tx) =>
+      queries.gatewaysOfFuture(tx, now, silentBatch),
+    );
+    for (const [tenantId, rows] of groupBy(found, (row) => row.tenant_id)) {
+      const ids = rows.map(({ gateway_id: id }) => id);
+      await runner.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+        queries.takeHeartbeatsAsNow({ tenantId, query }, ids, now),
+      );
     }
   }
 

@@ -7,10 +7,12 @@ import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
+import { touchHeardGateways } from "./link-state.queries.ts";
 import { TokenExpiry } from "./token-expiry.ts";
 
 /** The tests advance the clock, and run due tasks by hand. */
 const settings = { gatewayLinks: { watch: false, reconnectMs: 0, tickMs: 3_600_000, lifeMs: 40_000 } };
+const hourMs = 3_600_000;
 /** A separate database: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
@@ -79,6 +81,31 @@ describe("a gateway that is silent for 30 seconds", () => {
     );
     await beat();
     await until("it is ONLINE", statusIs("ONLINE"));
+  });
+
+  test("is OFFLINE also if the clock of its replica was hours ahead when it was heard", async () => {
+    clock.correct(5 * hourMs);
+    await online();
+    await onlyBeats();
+    gateway.cut();
+    clock.correct(-5 * hourMs);
+    await server.links.detectSilence();
+    expect(await read()).toMatchObject({ status: "ONLINE", lastOnline: clock.now().toISOString() });
+    clock.advance(30_001);
+    await server.links.detectSilence();
+    expect((await read()).status).toBe("OFFLINE");
+  });
+
+  test("was last online when it was heard after a heartbeat of the future", async () => {
+    const heardAt = async (at: Date) => {
+      const tenantId = tenant.id;
+      await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+        touchHeardGateways({ tenantId, query }, [{ id, at: at.toISOString() }]),
+      );
+    };
+    await heardAt(new Date(clock.now().getTime() + 5 * hourMs));
+    await heardAt(clock.now());
+    expect((await read()).lastOnline).toBe(clock.now().toISOString());
   });
 
   test("is disconnected, so that it connects again", async () => {

@@ -4,6 +4,7 @@
  */
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { laterTime, ofFuture } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** A connection that becomes the current one of its gateway, and the configuration that the gateway enforces. */
@@ -200,7 +201,7 @@ export interface ReportedGateway {
 const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string]>(
   "gateway_link.touch_gateways",
   // Rows that a command has locked are left to the next batch: commands and batches must not deadlock.
-  `UPDATE gateways AS item SET last_online = greatest(item.last_online, heard.at)
+  `UPDATE gateways AS item SET last_online = ${laterTime("item.last_online", "heard.at", "heard.at")}
    FROM (
      SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (id uuid, at timestamptz)
      JOIN gateways AS free ON free.tenant_id = $1 AND free.id = batch.id
@@ -302,6 +303,43 @@ const unwatch = statement<never, [tenantId: string, ids: readonly string[], befo
    WHERE link.tenant_id = $1 AND link.gateway_id = ANY ($2::uuid[]) AND link.last_heartbeat < $3
      AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
+
+const selectOfFuture = statement<SilentGateway, [now: Date, limit: number]>(
+  "gateway_link.of_future",
+  `SELECT tenant_id, gateway_id FROM gateway_links WHERE is_watched AND ${ofFuture("last_heartbeat", "$1")} LIMIT $2`,
+);
+// Rows that another transaction has locked are left to the next check.
+const takeLinksAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
+  "gateway_link.take_links_as_now",
+  `UPDATE gateway_links AS link SET last_heartbeat = $3
+   FROM (
+     SELECT gateway_id FROM gateway_links
+     WHERE tenant_id = $1 AND gateway_id = ANY ($2::uuid[]) AND ${ofFuture("last_heartbeat", "$3")}
+     ORDER BY gateway_id FOR NO KEY UPDATE SKIP LOCKED
+   ) AS free
+   WHERE link.tenant_id = $1 AND link.gateway_id = free.gateway_id`,
+);
+const takeGatewaysAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
+  "gateway_link.take_gateways_as_now",
+  `UPDATE gateways AS item SET last_online = $3
+   FROM (
+     SELECT id FROM gateways
+     WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND ${ofFuture("last_online", "$3")}
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+   ) AS free
+   WHERE item.tenant_id = $1 AND item.id = free.id`,
+);
+
+/** Finds watched gateways of all tenants whose last heartbeat is of the future. */
+export function gatewaysOfFuture(tx: Transaction, now: Date, limit: number): Promise<SilentGateway[]> {
+  return tx.query(selectOfFuture, now, limit);
+}
+
+/** Takes heartbeats of the future as received now, so that silence since then counts. */
+export async function takeHeartbeatsAsNow(tx: TenantTx, ids: readonly string[], now: Date): Promise<void> {
+  await tx.query(takeLinksAsNow, tx.tenantId, ids, now);
+  await tx.query(takeGatewaysAsNow, tx.tenantId, ids, now);
+}
 
 /** Finds gateways of all tenants that were last heard before a time, and whose silence is not recorded yet. */
 export function silentGateways(tx: Transaction, before: Date, limit: number): Promise<SilentGateway[]> {

@@ -4,11 +4,13 @@
  * observer is the latest, so all replicas come to the same result. Addresses are never logged.
  */
 import type { ObservedSource } from "@gatehouse/policy/enforcement/device-sources";
+import type { Clock } from "../../platform/clock.ts";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
+import { isOfFuture } from "../../platform/stored-times.ts";
 import * as queries from "./device-sources.queries.ts";
 
 /** Observations within this time are stored together, in milliseconds. */
@@ -42,6 +44,7 @@ export interface SourceFollower {
 
 export interface DeviceSourcesOptions {
   readonly database: Database;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -52,17 +55,21 @@ interface Observation {
 
 export class DeviceSources {
   readonly #database: Database;
+  readonly #clock: Clock;
   readonly #followers: SourceFollower[] = [];
   /** The latest observation of each device by each observer. */
   readonly #observed = new Batcher<string, Observation>((earlier, later) =>
-    earlier.seen.seen_at <= later.seen.seen_at ? later : earlier,
+    earlier.seen.seen_at <= later.seen.seen_at || isOfFuture(new Date(earlier.seen.seen_at), this.#clock.now())
+      ? later
+      : earlier,
   );
   readonly #storing: CoalescedTask;
   /** The database's time up to which followers were notified; undefined before the first poll. */
   #since: string | undefined;
 
-  constructor({ database, log }: DeviceSourcesOptions) {
+  constructor({ database, clock, log }: DeviceSourcesOptions) {
     this.#database = database;
+    this.#clock = clock;
     this.#storing = new CoalescedTask({
       run: () => this.#observed.drain((observations) => this.#store([...observations.values()])),
       delayMs: batchMs,
@@ -134,7 +141,7 @@ export class DeviceSources {
       for (let begin = 0; begin < own.length; begin += batchSize) {
         const batch = own.slice(begin, begin + batchSize).map(({ seen }) => seen);
         const stored = await this.#database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-          queries.storeSources({ tenantId, query }, batch),
+          queries.storeSources({ tenantId, query }, batch, this.#clock.now()),
         );
         this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
       }

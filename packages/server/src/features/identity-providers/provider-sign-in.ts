@@ -217,7 +217,8 @@ export class OpenIdSignIn implements ProviderSignIn {
       if (authTime === undefined) throw new NotAdmitted("the provider sent no time of authentication", user);
       if (endsBy !== undefined && endsBy <= now) throw new NotAdmitted("the provider's session has expired", user);
       await requireUnfinished(tx, ceremony, now, user);
-      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr }, endsBy);
+      const times = { at: authTime < now ? authTime : now, now };
+      await reauthenticateSession(tx, held.id, times, { acr: acr ?? null, amr }, endsBy);
       await this.#logAttempt(tx, visit, row, { user, reason: null, note: "the person confirmed the identity again" });
     });
     return { kind: "confirmed" };

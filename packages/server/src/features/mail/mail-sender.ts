@@ -11,7 +11,7 @@ import type { Log } from "../../platform/log.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./mail.queries.ts";
 import { invitationMail } from "./mail-content.ts";
-import { afterFailure, type MailFailure } from "./mail-schedule.rules.ts";
+import { afterFailure, type MailFailure, type MailResult } from "./mail-schedule.rules.ts";
 import { mailedTokenContext } from "./mailed-token.ts";
 import type { OutgoingMail, SmtpServer } from "./smtp-server.ts";
 
@@ -142,7 +142,7 @@ export class MailSender {
     const failure = "error" in prepared ? prepared : await server.send(prepared, signal);
     if (failure === "aborted") return;
     const now = runner.clock.now();
-    const result: queries.MailResult =
+    const result: MailResult =
       failure === undefined
         ? { status: "sent", failures: mail.failures, error: null, nextAttemptAt: null }
         : afterFailure(failure, { createdAt: new Date(mail.created_at), failures: mail.failures }, now);

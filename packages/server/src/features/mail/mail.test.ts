@@ -99,6 +99,34 @@ test("slow recipients of one tenant delay only its own mails, on a few connectio
   await own.drop();
 });
 
+test("a mail that failed while the clock was ahead is sent after the correction", async () => {
+  const own = await createDatabase();
+  const clock = new TestClock();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
+  const server = await startTestServer({ connection: own.connection, clock, settings });
+  const { client } = await server.newTenant();
+  await client.must.post("/tenants/users", { email: "ann@example.com", notify: true });
+  const sent: string[] = [];
+  let fails = true;
+  const send = async ({ to }: { readonly to: string }) => {
+    if (fails) return { error: "The server is not reachable.", refused: false };
+    sent.push(to);
+    return undefined;
+  };
+  const { signal } = new AbortController();
+  const log = createLog("silent");
+  const sender = new MailSender({ runner: server.runner, server: { send }, log, signal, intervalMs: 20 });
+  clock.correct(20 * hourMs);
+  await sender.run();
+  fails = false;
+  clock.correct(-20 * hourMs);
+  await sender.run();
+  expect(sent).toEqual(["ann@example.com"]);
+  await server.close();
+  await own.drop();
+});
+
 test("a failed search for due mails ends the task after the mails in progress", async () => {
   const own = await createDatabase();
   const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;

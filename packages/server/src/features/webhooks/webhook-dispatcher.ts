@@ -22,8 +22,6 @@ const entriesAtOnce = 500;
 const deliveriesAtOnce = 2_000;
 /** Concurrent attempts, over all replicas. One tenant uses at most half of the attempts of a replica. */
 const jobLimits = { perWebhook: 4, perTenant: 8 };
-/** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
-export const jobTimeoutMs = 120_000;
 /**
  * How long the deliveries of a full webhook are not counted again, in milliseconds. Runs are frequent, and half of the
  * deliveries have to end before it continues.
@@ -176,7 +174,7 @@ export class WebhookDispatcher {
       const due = await queries.lockDueDeliveries(tx, now, jobLimits);
       if (due.length === 0) return false;
       const assigned = due.map((deliveryId) => ({ deliveryId, jobId: newId() }));
-      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTimeoutMs));
+      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + queries.jobTimeoutMs));
       const jobs = assigned.map(({ deliveryId, jobId }) => ({ id: jobId, content: { tenantId, deliveryId } }));
       await this.#options.jobs.enqueue(tx, "webhook-deliveries", jobs);
       return true;

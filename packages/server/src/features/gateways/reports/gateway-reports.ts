@@ -9,6 +9,7 @@ import { type CommandRunner, runCommand } from "../../../platform/command.ts";
 import { newId } from "../../../platform/ids.ts";
 import { keyColumnsOf, knownKeyOf } from "../../../platform/known-keys.ts";
 import { empty } from "../../../platform/outcome.ts";
+import { isOfFuture } from "../../../platform/stored-times.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readGatewaysById } from "../gateways.queries.ts";
 import { nextStatus } from "../gateways.rules.ts";
@@ -150,6 +151,13 @@ function refuseKey(reports: Map<string, GatewayReport>, report: GatewayReport, t
   reports.set(report.gatewayId, { ...rest, error: `key_refused: ${text}` });
 }
 
+/** A stored time of the future is replaced. */
+function laterHeartbeat(stored: string | null, heardAt: Date | undefined, now: Date): string | null {
+  if (heardAt === undefined) return stored;
+  const isLater = stored === null || new Date(stored) < heardAt || isOfFuture(new Date(stored), now);
+  return isLater ? heardAt.toISOString() : stored;
+}
+
 /** @returns undefined if no audited field changes */
 function changedRow(
   row: queries.ReportedRow,
@@ -158,10 +166,9 @@ function changedRow(
 ): queries.ReportedRow | undefined {
   if (report === undefined) return undefined;
   const { heardAt, appliedAt, error = row.error, key, agentVersion, endpoint } = report;
-  const heard = heardAt?.toISOString();
   const reported = {
     ...row,
-    last_online: heard !== undefined && (row.last_online ?? "") < heard ? heard : row.last_online,
+    last_online: laterHeartbeat(row.last_online, heardAt, now),
     deployed_on: row.deployed_on ?? appliedAt?.toISOString() ?? null,
     error: appliedAt === undefined ? error : "",
     ...(key === undefined ? {} : keyColumnsOf(keyAfterClaim(knownKeyOf(row), key))),
