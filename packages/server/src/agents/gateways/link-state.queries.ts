@@ -281,16 +281,14 @@ export async function touchConnectedUsers(tx: TenantTx, users: ReadonlyMap<strin
   await tx.query(touchUsers, tx.tenantId, JSON.stringify(Array.from(users, ([id, at]) => ({ id, at }))));
 }
 
-/** A gateway that missed its heartbeats. */
-export interface SilentGateway {
-  readonly tenant_id: string;
-  readonly gateway_id: string;
-}
-
-const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
+const selectSilentTenants = statement<{ tenant_id: string }, [before: Date]>(
+  "gateway_link.silent_tenants",
+  "SELECT DISTINCT tenant_id FROM gateway_links WHERE is_watched AND last_heartbeat < $1",
+);
+const selectSilent = statement<{ gateway_id: string }, [tenantId: string, before: Date, limit: number]>(
   "gateway_link.silent",
-  `SELECT tenant_id, gateway_id FROM gateway_links WHERE is_watched AND last_heartbeat < $1
-   ORDER BY last_heartbeat LIMIT $2`,
+  `SELECT gateway_id FROM gateway_links WHERE tenant_id = $1 AND is_watched AND last_heartbeat < $2
+   ORDER BY last_heartbeat LIMIT $3`,
 );
 const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
   "gateway_link.unwatch",
@@ -303,9 +301,14 @@ const unwatch = statement<never, [tenantId: string, ids: readonly string[], befo
      AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
 
-/** Finds gateways of all tenants that were last heard before a time, and whose silence is not recorded yet. */
-export function silentGateways(tx: Transaction, before: Date, limit: number): Promise<SilentGateway[]> {
-  return tx.query(selectSilent, before, limit);
+/** Finds the tenants with gateways that were last heard before a time, and whose silence is not recorded yet. */
+export async function tenantsWithSilence(tx: Transaction, before: Date): Promise<readonly string[]> {
+  return (await tx.query(selectSilentTenants, before)).map(({ tenant_id: id }) => id);
+}
+
+/** Finds such gateways of one tenant. */
+export async function silentGateways(tx: TenantTx, before: Date, limit: number): Promise<readonly string[]> {
+  return (await tx.query(selectSilent, tx.tenantId, before, limit)).map(({ gateway_id: id }) => id);
 }
 
 /** Records that the silence of gateways was detected. A gateway that was heard meanwhile stays watched. */

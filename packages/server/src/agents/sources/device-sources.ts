@@ -6,7 +6,9 @@
 import type { ObservedSource } from "@gatehouse/policy/enforcement/device-sources";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
+import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { isOutage } from "../../platform/db/database-errors.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
 import * as queries from "./device-sources.queries.ts";
@@ -45,30 +47,31 @@ export interface DeviceSourcesOptions {
   readonly log: Log;
 }
 
-interface Observation {
-  readonly tenantId: string;
-  readonly seen: queries.SeenSource;
-}
-
 export class DeviceSources {
   readonly #database: Database;
   readonly #followers: SourceFollower[] = [];
-  /** The latest observation of each device by each observer. */
-  readonly #observed = new Batcher<string, Observation>((earlier, later) =>
-    earlier.seen.seen_at <= later.seen.seen_at ? later : earlier,
-  );
+  /** The latest observation of each device by each observer, by tenant. */
+  readonly #observed = new Map<string, Batcher<string, queries.SeenSource>>();
   readonly #storing: CoalescedTask;
+  readonly #rounds: TenantRounds;
   /** The database's time up to which followers were notified; undefined before the first poll. */
   #since: string | undefined;
 
   constructor({ database, log }: DeviceSourcesOptions) {
     this.#database = database;
+    const failed = "failed to store device source addresses; will retry";
+    this.#rounds = new TenantRounds({ log, failed });
     this.#storing = new CoalescedTask({
-      run: () => this.#observed.drain((observations) => this.#store([...observations.values()])),
+      run: () => this.#rounds.run(this.#observed.keys(), (tenantId, waitMs) => this.#store(tenantId, waitMs)),
       delayMs: batchMs,
+      // Tenants whose last attempt failed wait for a run.
+      intervalMs: retryMs,
       retryMs,
-      failed: (error) => log.warn({ err: error }, "failed to store device source addresses; will retry"),
+      failed: (error) => {
+        if (isOutage(error)) log.warn({ err: error }, failed);
+      },
     });
+    this.#storing.start();
   }
 
   follow(follower: SourceFollower): void {
@@ -81,11 +84,13 @@ export class DeviceSources {
    */
   observe(tenantId: string, deviceId: string, gatewayId: string | null, address: string, at: Date): void {
     const seen = { device_id: deviceId, gateway_id: gatewayId, source_address: address, seen_at: at.toISOString() };
-    this.#observed.add(`${tenantId} ${deviceId} ${gatewayId ?? ""}`, { tenantId, seen });
+    const observed = this.#observed.get(tenantId) ?? new Batcher(later);
+    observed.add(`${deviceId} ${gatewayId ?? ""}`, seen);
+    this.#observed.set(tenantId, observed);
     this.#storing.request();
   }
 
-  /** Stores all pending observations. @throws AppError database_unavailable; a retry follows */
+  /** Stores pending observations, except for those of tenants that failed before. @throws Error; a retry follows */
   flush(): Promise<void> {
     return this.#storing.flush();
   }
@@ -111,8 +116,9 @@ export class DeviceSources {
   }
 
   async stop(): Promise<void> {
-    await this.flush().catch(() => undefined);
     await this.#storing.stop();
+    const store = (tenantId: string, waitMs: number) => this.#store(tenantId, waitMs);
+    await this.#rounds.finish(this.#observed.keys(), store).catch(() => undefined);
   }
 
   async #notifyFrom(tenantIds: readonly string[], from: queries.SourceCursor): Promise<void> {
@@ -129,16 +135,19 @@ export class DeviceSources {
     }
   }
 
-  async #store(observations: readonly Observation[]): Promise<void> {
-    for (const [tenantId, own] of groupBy(observations, (observation) => observation.tenantId)) {
+  async #store(tenantId: string, waitMs: number): Promise<void> {
+    const observed = this.#observed.get(tenantId);
+    await observed?.drain(async (observations) => {
+      const own = [...observations.values()];
       for (let begin = 0; begin < own.length; begin += batchSize) {
-        const batch = own.slice(begin, begin + batchSize).map(({ seen }) => seen);
-        const stored = await this.#database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+        const batch = own.slice(begin, begin + batchSize);
+        const stored = await this.#database.transaction({ kind: "tenant", tenantId, waitMs }, ({ query }) =>
           queries.storeSources({ tenantId, query }, batch),
         );
         this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
       }
-    }
+    });
+    if (observed?.size === 0) this.#observed.delete(tenantId);
   }
 
   #notify(rows: readonly (queries.SeenSource & { readonly tenant_id: string })[]): void {
@@ -151,4 +160,8 @@ export class DeviceSources {
       for (const follower of this.#followers) follower.moved(tenantId, moved);
     }
   }
+}
+
+function later(one: queries.SeenSource, other: queries.SeenSource): queries.SeenSource {
+  return one.seen_at <= other.seen_at ? other : one;
 }
