@@ -17,6 +17,8 @@ const characterBurst = 2 * 1024 * 1024;
 const charactersPerSecond = 64 * 1024;
 /** The most unsent data of an agent that does not read, in bytes. */
 const maxBufferedBytes = 8 * 1024 * 1024;
+/** How long an ended connection can have an unread frame, in milliseconds. */
+const unreadMs = 1_000;
 /**
  * How long a replaced agent stays away, in milliseconds. Otherwise two agents with one token would replace each other
  * in a loop.
@@ -198,12 +200,23 @@ export class AgentConnection<
     const goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
     this.#queue = [];
+    // An agent that never reads must not delay the frames of others, however often it returns.
+    this.#release();
     if (this.#transport.bufferedBytes > maxBufferedBytes) {
       this.#transport.terminate();
       return;
     }
     this.#transport.send(JSON.stringify(goodbye), said);
     this.#transport.close(this.#closeCodes[reason], reason);
+    if (this.#isSending) this.#terminateIfUnread();
+  }
+
+  /** Frees the memory of a frame that no permit counts any more. */
+  #terminateIfUnread(): void {
+    const timer = setTimeout(() => {
+      if (this.#isSending) this.#transport.terminate();
+    }, unreadMs);
+    timer.unref();
   }
 
   /** Whether the agent has not read a frame for so long. Counted from the first call for that frame. */

@@ -1,5 +1,6 @@
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { HeldTransaction } from "../../testing/held-transaction.ts";
 import { linkRowOf } from "../../testing/link-rows.queries.ts";
 import { unique } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
@@ -159,6 +160,36 @@ describe("a gateway that is silent for 30 seconds", () => {
     await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
   });
+});
+
+test("a tenant with a busy lock does not delay the detection of other tenants' silent gateways", async () => {
+  await online();
+  await onlyBeats();
+  const busy = tenant;
+  const busyGateway = gateway;
+  const busyPath = `/tenants/gateways/${id}`;
+  const busyStatusIs = async (status: string) => (await busy.client.get(busyPath)).body.status === status;
+  clock.advance(1);
+  tenant = await server.newTenant();
+  const made = await tenant.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
+  id = made.body.id;
+  gateway = new SimulatedGateway({ url, gatewayId: id, token: made.body.token, now: () => clock.now().getTime() });
+  await online();
+  await onlyBeats();
+  clock.advance(30_001);
+  const held = await HeldTransaction.ofTenant(own.connection, busy.id);
+  try {
+    await expect(server.links.detectSilence()).rejects.toMatchObject({ code: "55P03" });
+    expect((await read()).status).toBe("OFFLINE");
+    expect(await busyStatusIs("ONLINE")).toBe(true);
+  } finally {
+    await held.end();
+  }
+  await until("the other gateway is OFFLINE", async () => {
+    await server.links.detectSilence();
+    return busyStatusIs("OFFLINE");
+  });
+  busyGateway.cut();
 });
 
 describe("after an outage of the control plane", () => {

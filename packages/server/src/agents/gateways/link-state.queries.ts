@@ -282,16 +282,15 @@ export async function touchConnectedUsers(tx: TenantTx, users: ReadonlyMap<strin
   await tx.query(touchUsers, tx.tenantId, JSON.stringify(Array.from(users, ([id, at]) => ({ id, at }))));
 }
 
-/** A gateway that missed its heartbeats. */
-export interface SilentGateway {
-  readonly tenant_id: string;
-  readonly gateway_id: string;
-}
-
-const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
+const selectTenantsToCheck = statement<{ tenant_id: string }, [before: Date, now: Date]>(
+  "gateway_link.tenants_to_check",
+  `SELECT DISTINCT tenant_id FROM gateway_links
+   WHERE is_watched AND (last_heartbeat < $1 OR ${ofFuture("last_heartbeat", "$2")})`,
+);
+const selectSilent = statement<{ gateway_id: string }, [tenantId: string, before: Date, limit: number]>(
   "gateway_link.silent",
-  `SELECT tenant_id, gateway_id FROM gateway_links WHERE is_watched AND last_heartbeat < $1
-   ORDER BY last_heartbeat LIMIT $2`,
+  `SELECT gateway_id FROM gateway_links WHERE tenant_id = $1 AND is_watched AND last_heartbeat < $2
+   ORDER BY last_heartbeat LIMIT $3`,
 );
 const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
   "gateway_link.unwatch",
@@ -304,9 +303,10 @@ const unwatch = statement<never, [tenantId: string, ids: readonly string[], befo
      AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
 
-const selectOfFuture = statement<SilentGateway, [now: Date, limit: number]>(
+const selectOfFuture = statement<{ gateway_id: string }, [tenantId: string, now: Date, limit: number]>(
   "gateway_link.of_future",
-  `SELECT tenant_id, gateway_id FROM gateway_links WHERE is_watched AND ${ofFuture("last_heartbeat", "$1")} LIMIT $2`,
+  `SELECT gateway_id FROM gateway_links
+   WHERE tenant_id = $1 AND is_watched AND ${ofFuture("last_heartbeat", "$2")} LIMIT $3`,
 );
 // Rows that another transaction has locked are left to the next check.
 const takeLinksAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
@@ -330,20 +330,25 @@ const takeGatewaysAsNow = statement<never, [tenantId: string, ids: readonly stri
    WHERE item.tenant_id = $1 AND item.id = free.id`,
 );
 
-/** Finds watched gateways of all tenants whose last heartbeat is of the future. */
-export function gatewaysOfFuture(tx: Transaction, now: Date, limit: number): Promise<SilentGateway[]> {
-  return tx.query(selectOfFuture, now, limit);
+/**
+ * Finds the tenants with gateways that were last heard before a time, and whose silence is not recorded yet, or whose
+ * last heartbeat is of the future.
+ */
+export async function tenantsToCheck(tx: Transaction, before: Date, now: Date): Promise<readonly string[]> {
+  return (await tx.query(selectTenantsToCheck, before, now)).map(({ tenant_id: id }) => id);
 }
 
 /** Takes heartbeats of the future as received now, so that silence since then counts. */
-export async function takeHeartbeatsAsNow(tx: TenantTx, ids: readonly string[], now: Date): Promise<void> {
+export async function takeHeartbeatsAsNow(tx: TenantTx, now: Date, limit: number): Promise<void> {
+  const ids = (await tx.query(selectOfFuture, tx.tenantId, now, limit)).map(({ gateway_id: id }) => id);
+  if (ids.length === 0) return;
   await tx.query(takeLinksAsNow, tx.tenantId, ids, now);
   await tx.query(takeGatewaysAsNow, tx.tenantId, ids, now);
 }
 
-/** Finds gateways of all tenants that were last heard before a time, and whose silence is not recorded yet. */
-export function silentGateways(tx: Transaction, before: Date, limit: number): Promise<SilentGateway[]> {
-  return tx.query(selectSilent, before, limit);
+/** Finds gateways of one tenant that were last heard before a time, and whose silence is not recorded yet. */
+export async function silentGateways(tx: TenantTx, before: Date, limit: number): Promise<readonly string[]> {
+  return (await tx.query(selectSilent, tx.tenantId, before, limit)).map(({ gateway_id: id }) => id);
 }
 
 /** Records that the silence of gateways was detected. A gateway that was heard meanwhile stays watched. */

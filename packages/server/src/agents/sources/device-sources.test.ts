@@ -1,5 +1,6 @@
 import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { HeldTransaction } from "../../testing/held-transaction.ts";
 import { makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
 import { activeUser, signInAs } from "../../testing/signed-in-person.ts";
 import { SimulatedKey } from "../../testing/simulated-agent.ts";
@@ -386,6 +387,36 @@ test("an observation that cannot count, or that is known, is not stored again", 
     await servers[1]?.deviceSources.flush();
   }
   expect(moved).toEqual(["192.0.2.7", "192.0.2.8"]);
+});
+
+test("a tenant whose rows are locked does not delay the observations of another", async () => {
+  const [server] = servers;
+  const other = await server?.newTenant();
+  if (server === undefined || other === undefined) throw new Error("no server");
+  const busy = tenant;
+  const locked = await newDevice();
+  client = other.client;
+  const free = await newDevice();
+  const moved: string[] = [];
+  server.deviceSources.follow({
+    tenantIds: [],
+    moved: (_, devices) => {
+      moved.push(...devices.map(({ deviceId }) => deviceId));
+    },
+  });
+  const held = await HeldTransaction.begin(inject("database"), "DELETE FROM devices WHERE id = $1", locked.id);
+  try {
+    server.deviceSources.observe(busy.id, locked.id, null, "192.0.2.7", clock.now());
+    server.deviceSources.observe(other.id, free.id, null, "192.0.2.8", clock.now());
+    await expect(server.deviceSources.flush()).rejects.toMatchObject({ code: "55P03" });
+    expect(moved).toEqual([free.id]);
+    // The busy tenant pauses. Later observations of others are stored meanwhile.
+    server.deviceSources.observe(other.id, free.id, null, "192.0.2.9", clock.now());
+    await until("it is stored", () => moved.length === 2);
+  } finally {
+    await held.end();
+  }
+  await until("the other observation is stored", () => moved.includes(locked.id));
 });
 
 /** The position of the last audit entry. */

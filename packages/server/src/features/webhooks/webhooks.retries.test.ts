@@ -322,8 +322,9 @@ test("the log drops finished deliveries after thirty days, and nothing else", as
   const { id } = await createWebhook(own, receiver.url);
   await insertStaleDelivery(server.database, own.id, id, randomUUID());
   await own.client.must.post(`/tenants/webhooks/${id}/test`);
-  const jobs = new JobQueue({ connection, log: createLog("silent") });
-  const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock, changed() {} });
+  const log = createLog("silent");
+  const jobs = new JobQueue({ connection, log });
+  const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock, log, changed() {} });
   clock.advance(29 * dayMs);
   await dispatcher.clearLog();
   expect(await deliveriesOf(own, id)).toHaveLength(2);

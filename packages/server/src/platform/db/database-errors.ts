@@ -15,6 +15,7 @@ const failedTransaction = "25P02";
 const unstorableText = new Set(["22021", "22P05"]);
 const undefinedColumn = "42703";
 const queryCanceled = "57014";
+const lockNotAvailable = "55P03";
 
 /**
  * Classes and codes of temporary failures: connection problems, exhausted resources, timeouts, shutdown and startup.
@@ -31,6 +32,16 @@ const socketErrors = new Set(["ENOENT", "EACCES"]);
 /** Messages of `pg`, which have no code, for a broken connection or for none that becomes free in time. */
 const connectionTrouble =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
+/** The message of `pg` for a query without an answer. Its wait includes that of earlier queries of the transaction. */
+const lateAnswer = /^Query read timeout/;
+
+/** No connection of a tenant's share became free in time. */
+export class TenantShareError extends Error {
+  constructor() {
+    super("the tenant uses its share of the connections");
+    this.name = "TenantShareError";
+  }
+}
 
 /** Whether a retry of the transaction may succeed. Only these errors are retried. */
 export function isSerializationFailure(error: unknown): boolean {
@@ -41,11 +52,33 @@ export function isSerializationFailure(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
-  if (error instanceof ReplacedMasterKeyError) return true;
+  if (error instanceof ReplacedMasterKeyError || error instanceof TenantShareError) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const { code, syscall }: NodeJS.ErrnoException = error;
   if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;
   return connectionTrouble.test(error.message);
+}
+
+/**
+ * Whether an error concerns the whole database, so that the work of every tenant would have it. The others concern one
+ * tenant: its connections or locks are busy, or its work is invalid.
+ */
+export function isOutage(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === "database_unavailable" && isOutage(error.cause);
+  return isDatabaseUnavailable(error) && !isBusyTenant(error);
+}
+
+/** Whether a later attempt may succeed, because only connections or locks were missing. */
+export function isTemporary(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === "database_unavailable";
+  return isDatabaseUnavailable(error) || isBusyTenant(error);
+}
+
+/** Whether locks or connections of one tenant did not become free in time. */
+export function isBusyTenant(error: unknown): boolean {
+  if (error instanceof AppError) return isBusyTenant(error.cause);
+  if (error instanceof pg.DatabaseError) return error.code === lockNotAvailable || isStatementTimeout(error);
+  return error instanceof TenantShareError || (error instanceof Error && lateAnswer.test(error.message));
 }
 
 /** Whether the database cannot write: its disk is full, or it is read-only. */

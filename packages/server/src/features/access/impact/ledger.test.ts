@@ -15,6 +15,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../../testing/administrator.ts";
 import { unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
+import { testLog } from "../../../testing/test-log.ts";
 import { sharedTestServer, startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { accessTestGuard } from "../../access-tests/access-tests.api.ts";
 import { insertGroups } from "../../groups/groups.api.ts";
@@ -312,16 +313,13 @@ describe("a guard", () => {
   const create = (tenantId: string, prepare: AccessGuard["prepare"], reason?: string) => {
     const guard: AccessGuard = { ...accessTestGuard, prepare };
     const { models, evaluator, database } = server.runner;
-    const failed = (error: unknown) => {
-      throw error;
-    };
     const lateEffects = new LateEffects({
       runner: () => server.runner,
       database,
       evaluator,
       clock: systemClock,
       guard,
-      failed,
+      log: testLog,
     });
     // The same composition as in the server.
     const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard, evaluator, lateEffects });

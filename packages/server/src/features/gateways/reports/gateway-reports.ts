@@ -6,6 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
+import type { TenantScope } from "../../../platform/db/database.ts";
 import { newId } from "../../../platform/ids.ts";
 import { keyColumnsOf, knownKeyOf } from "../../../platform/known-keys.ts";
 import { empty } from "../../../platform/outcome.ts";
@@ -40,31 +41,35 @@ const maxPerCommand = 200;
 /**
  * Stores reports and their consequences. Skips deleted gateways, and gateways for which only the time of the last
  * heartbeat changes: the batch of heartbeats stores these.
+ *
+ * @param waitMs how long to wait for a lock, in milliseconds; absent if no other tenant waits meanwhile
  */
 export async function storeGatewayReports(
   runner: CommandRunner,
   tenantId: string,
   reports: readonly GatewayReport[],
   at: Date,
+  waitMs?: number,
 ): Promise<void> {
+  const scope = { kind: "tenant", tenantId, waitMs } as const;
   for (let from = 0; from < reports.length; from += maxPerCommand) {
-    await storeSome(runner, tenantId, reports.slice(from, from + maxPerCommand), at);
+    await storeSome(runner, scope, reports.slice(from, from + maxPerCommand), at);
   }
 }
 
 async function storeSome(
   runner: CommandRunner,
-  tenantId: string,
+  scope: TenantScope,
   reports: readonly GatewayReport[],
   at: Date,
 ): Promise<void> {
+  const { tenantId } = scope;
   const origin = {
     actor: { type: "system", name: "Gatehouse" },
     operation: "reportGatewayState",
     requestId: newId(),
     at,
   } as const;
-  const scope = { kind: "tenant", tenantId } as const;
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
     const byId = new Map(reports.map((report) => [report.gatewayId, report]));
     const rows = await queries.lockReported(tx, [...byId.keys()]);
