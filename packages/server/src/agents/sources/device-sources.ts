@@ -4,12 +4,12 @@
  * observer is the latest, so all replicas come to the same result. Addresses are never logged.
  */
 import type { ObservedSource } from "@gatehouse/policy/enforcement/device-sources";
+import { isOutage } from "../../platform/background-failures.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
-import { isOutage } from "../../platform/db/database-errors.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
 import { isOfFuture } from "../../platform/stored-times.ts";

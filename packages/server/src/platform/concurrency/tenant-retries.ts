@@ -15,8 +15,8 @@ interface Failures {
 }
 
 /**
- * The tenants whose work failed, such as those with busy locks. Their next attempts are later, and wait longer: a tenant
- * whose lock is often held gets the lock after a few attempts.
+ * The tenants whose work failed, such as those with busy locks. Their next attempts are later, and wait longer. A
+ * tenant whose lock is often held thus gets the lock after a few attempts.
  */
 export class TenantRetries {
   readonly #failures = new Map<string, Failures>();

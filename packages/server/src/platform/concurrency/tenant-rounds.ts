@@ -1,4 +1,4 @@
-import { isOutage, isTemporary } from "../db/database-errors.ts";
+import { isOutage, isTemporary } from "../background-failures.ts";
 import type { Log } from "../log.ts";
 import { Semaphore } from "./semaphore.ts";
 import { TenantRetries } from "./tenant-retries.ts";

@@ -59,26 +59,10 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return connectionTrouble.test(error.message);
 }
 
-/**
- * Whether an error concerns the whole database, so that the work of every tenant would have it. The others concern one
- * tenant: its connections or locks are busy, or its work is invalid.
- */
-export function isOutage(error: unknown): boolean {
-  if (error instanceof AppError) return error.code === "database_unavailable" && isOutage(error.cause);
-  return isDatabaseUnavailable(error) && !isBusyTenant(error);
-}
-
-/** Whether a later attempt may succeed, because only connections or locks were missing. */
-export function isTemporary(error: unknown): boolean {
-  if (error instanceof AppError) return error.code === "database_unavailable";
-  return isDatabaseUnavailable(error) || isBusyTenant(error);
-}
-
-/** Whether locks or connections of one tenant did not become free in time. */
-export function isBusyTenant(error: unknown): boolean {
-  if (error instanceof AppError) return isBusyTenant(error.cause);
-  if (error instanceof pg.DatabaseError) return error.code === lockNotAvailable || isStatementTimeout(error);
-  return error instanceof TenantShareError || (error instanceof Error && lateAnswer.test(error.message));
+/** Whether locks of other transactions did not become free in time, or answers to earlier queries. */
+export function isLockTimeout(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === lockNotAvailable || error.code === queryCanceled;
+  return error instanceof Error && lateAnswer.test(error.message);
 }
 
 /** Whether the database cannot write: its disk is full, or it is read-only. */

@@ -2,9 +2,9 @@
  * Re-encrypts every stored secret with the current master key (docs/decisions/0070). It works in small transactions and
  * keeps no state: after an interruption it starts again, and skips what the current key decrypts.
  */
+import { isOutage } from "../background-failures.ts";
 import { fingerprintOf } from "../db/announced-master-key.ts";
 import type { Database, Scope, Transaction } from "../db/database.ts";
-import { isOutage } from "../db/database-errors.ts";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
