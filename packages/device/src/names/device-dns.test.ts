@@ -17,6 +17,7 @@ interface World {
   readonly refuses?: boolean;
   readonly outside?: readonly string[];
   readonly hasNone?: boolean;
+  readonly closed?: string;
 }
 
 /**
@@ -24,13 +25,14 @@ interface World {
  * were asked.
  */
 function dnsWith(world: World) {
-  const { answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone, failsToForward } = world;
+  const { answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone, failsToForward, closed } = world;
   const events: string[] = [];
   const names = new ResolvedNames();
   const clock = new StoppedClock();
   const dns = new DeviceDns({
     configuration: () => (hasNone === true ? undefined : configuration),
     bypassHosts: () => new Set(outside),
+    isClosed: (address) => address === closed,
     names,
     namesChanged: () => {
       events.push("tunnel");
@@ -127,6 +129,17 @@ describe("DNS on a device", () => {
     expect(await ask(record.name)).toMatchObject({ rcode: "SERVFAIL", answers: [] });
     expect(events).not.toContain("tunnel");
     expect(named().size).toBe(0);
+  });
+
+  test("leaves the address of the network's router out of answers, and never routes it", async () => {
+    const { dns, ask, named, passTime } = dnsWith({
+      answers: [record, { ...record, data: "192.168.1.1" }],
+      closed: "192.168.1.1",
+    });
+    expect((await ask(record.name)).answers).toMatchObject([{ data: "10.90.0.7" }]);
+    passTime(60_000);
+    await dns.refresh();
+    expect([...named().keys()]).toEqual(["10.90.0.7"]);
   });
 
   test.each([

@@ -29,9 +29,13 @@ import { type LearnedNames, nameLimits } from "./learned-names.ts";
 import { deviceAt, nameAccess } from "./name-access.ts";
 import { RateBudget } from "./rate-budget.ts";
 
+/**
+ * The most questions that wait for an answer, and the part of the free places that one device can have. A device whose
+ * names are never answered thus leaves places to the others.
+ */
 const mostQuestions = 512;
-const mostDeviceQuestions = 64;
-/** The most DNS connections over TCP from one address of a device. Clients need one (RFC 7766, section 6.2.2). */
+const deviceShare = 1 / 7;
+/** The most DNS connections over TCP of one device. Clients need one (RFC 7766, section 6.2.2). */
 const mostDeviceConnections = 8;
 /** The interval of retries for a name that could not be resolved. */
 const retryMs = 15_000;
@@ -46,6 +50,8 @@ const budgets = {
   device: { perSecond: 20, most: 100 },
   refresh: { perSecond: 50, most: 250 },
 } as const;
+/** The part of the queries of all devices that is left to devices with few queries. */
+const reservedShare = 1 / 2;
 /** The interval at which bursts of new addresses are applied together. */
 const gatherMs = 25;
 
@@ -85,11 +91,14 @@ export class DnsServer {
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts;
-    this.#sockets = new DnsSockets(
-      (question, from, over) => this.answer(question, from, over),
-      parts.log,
-      mostDeviceConnections,
-    );
+    const { clock, log } = parts;
+    this.#sockets = new DnsSockets({
+      answer: (question, from, over) => this.answer(question, from, over),
+      clientOf: (from) => this.#deviceAt(from),
+      mostPerClient: mostDeviceConnections,
+      clock,
+      log,
+    });
   }
 
   /** Listens on the addresses of a configuration, and resolves its exact names. */
@@ -190,6 +199,11 @@ export class DnsServer {
     return reply;
   }
 
+  #deviceAt(from: string): string | undefined {
+    const content = this.#parts.content();
+    return content === undefined ? undefined : deviceAt(content, from);
+  }
+
   #mayQuestion(device: string): boolean {
     const budget = this.#questionBudgetOf.get(device) ?? budgetOf("questions");
     this.#questionBudgetOf.set(device, budget);
@@ -200,7 +214,9 @@ export class DnsServer {
     const now = this.#parts.clock.elapsedMs();
     const budget = this.#budgetOf.get(device) ?? budgetOf("device");
     this.#budgetOf.set(device, budget);
-    return budget.take(now) && this.#budget.take(now);
+    if (!budget.take(now)) return false;
+    // The more queries a device has used, the more it must leave to the other devices.
+    return this.#budget.take(now, budget.used * reservedShare * budgets.devices.most);
   }
 
   /**
@@ -297,7 +313,7 @@ export class DnsServer {
 
   async #withinLimits(device: string, work: () => Promise<Reply>): Promise<Reply> {
     const ofDevice = this.#questionsOf.get(device) ?? 0;
-    if (this.#questions >= mostQuestions || ofDevice >= mostDeviceQuestions) return emptyReply("SERVFAIL");
+    if (ofDevice >= (mostQuestions - this.#questions) * deviceShare) return emptyReply("SERVFAIL");
     this.#questions++;
     this.#questionsOf.set(device, ofDevice + 1);
     try {
