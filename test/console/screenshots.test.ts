@@ -305,9 +305,12 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
   });
 
   test("the last report of a gateway, a new gateway, and a key that is shown once", async () => {
-    await show(`/gateways/${await idOf("gateways", "Frankfurt 1")}`, async (visit) => {
+    await show("/gateways", async (visit) => {
+      await visit.page.getByRole("link", { name: "Frankfurt 1" }).click();
       await button(visit, "Show last report").click();
-      await region(visit, "Configuration").getByText(/heartbeat/).waitFor();
+      await region(visit, "Configuration")
+        .getByText(/heartbeat/)
+        .waitFor();
       await shoot(visit, "gateways-report");
     });
     await show("/gateways?new=1", async (visit) => {
