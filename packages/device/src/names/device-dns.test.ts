@@ -132,12 +132,12 @@ describe("DNS on a device", () => {
   });
 
   test("leaves the address of the network's router out of answers, and never routes it", async () => {
-    const { dns, ask, named, passTime } = dnsWith({
+    const { dns, ask, named, clock } = dnsWith({
       answers: [record, { ...record, data: "192.168.1.1" }],
       closed: "192.168.1.1",
     });
     expect((await ask(record.name)).answers).toMatchObject([{ data: "10.90.0.7" }]);
-    passTime(60_000);
+    clock.pass(60_000);
     await dns.refresh();
     expect([...named().keys()]).toEqual(["10.90.0.7"]);
   });
