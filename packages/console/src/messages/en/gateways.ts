@@ -162,7 +162,7 @@ export const gateways = {
       ERROR: "The gateway reports an error",
       MAINTENANCE: "In maintenance",
       NOT_REACHABLE: "Not reachable",
-      ONLINE: "Online, and in sync",
+      ONLINE: "Online",
       UNRECOGNIZED: "No agent has applied a configuration yet",
       failed: "The last report could not be read",
       show: "Show last report",

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import {
   click,
@@ -51,12 +52,13 @@ test("shows the last report of the gateway beside its configuration", async () =
   mockApi.answer("get", "/tenants/gateways/{id}", gateway);
   mockApi.answer("post", "/tenants/gateways/{id}/test-configuration", {
     status: "NOT_REACHABLE",
-    details: "No heartbeat for 5 minutes",
+    details: "Its last heartbeat was at 2026-03-02T09:00:00.000Z.",
   });
   const user = openConsole(`/gateways/${id}`);
   const panel = await findPanel(t("gateways.sync.title"));
   await click(user, t("gateways.sync.lastReport.show"));
-  await panel.findByText("No heartbeat for 5 minutes");
+  await panel.findByText(t("gateways.sync.lastReport.NOT_REACHABLE"));
+  panel.getByText(`Its last heartbeat was at ${formatTime("2026-03-02T09:00:00.000Z")}.`);
 });
 
 describe("domains as text", () => {

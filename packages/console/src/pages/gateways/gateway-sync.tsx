@@ -5,6 +5,7 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
+import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
@@ -41,7 +42,7 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
     >
       <div aria-live="polite">
         {report.data !== undefined && <LastReport report={report.data} />}
-        {report.error !== null && <Reported tone="bad">{t("gateways.sync.lastReport.failed")}</Reported>}
+        {report.error !== null && <Reported tone="bad" words={t("gateways.sync.lastReport.failed")} />}
       </div>
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
@@ -68,14 +69,27 @@ const tones: Readonly<Record<Report["status"], Tone>> = {
 };
 
 function LastReport({ report: { status, details, error } }: { readonly report: Report }) {
-  return <Reported tone={tones[status]}>{error ?? details ?? t(`gateways.sync.lastReport.${status}`)}</Reported>;
+  const texts = [error, details].filter((text) => text !== undefined);
+  return <Reported tone={tones[status]} words={t(`gateways.sync.lastReport.${status}`)} texts={texts} />;
 }
 
-function Reported({ tone, children }: { readonly tone: Tone; readonly children: string }) {
+interface ReportedProps {
+  readonly tone: Tone;
+  readonly words: string;
+  readonly texts?: readonly string[];
+}
+
+function Reported({ tone, words, texts = [] }: ReportedProps) {
   return (
-    <Text component="div" mb="md">
-      <Status tone={tone}>{children}</Status>
-    </Text>
+    <Stack gap={4} mb="md">
+      <Status tone={tone}>{words}</Status>
+      {texts.map((text) => (
+        <Text key={text} size="sm" style={{ overflowWrap: "anywhere" }}>
+          {/* The times of the API, in the time zone of the viewer. */}
+          {text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => formatTime(at))}
+        </Text>
+      ))}
+    </Stack>
   );
 }
 
