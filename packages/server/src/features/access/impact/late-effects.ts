@@ -143,6 +143,6 @@ export class LateEffects {
   }
 
   #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-    return this.#options.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+    return this.#options.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
   }
 }

@@ -10,6 +10,7 @@ import { readAllFacts } from "./facts.queries.ts";
 import { listingFacts } from "./model-facts.ts";
 import { ModelStore } from "./model-store.ts";
 import { deviceFormat, userFormat } from "./packed/packed-facts.ts";
+import { PageLists } from "./packed/page-lists.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -84,11 +85,11 @@ async function expectSameFacts(): Promise<void> {
     expect(linked(paged.devices.links())).toEqual(
       devices.map(({ facts: { id, userId } }) => [id, userId === null ? [] : [userId]]),
     );
-    const [userRows, deviceRows] = [userFormat(), deviceFormat()];
-    expect(users.map((user) => userRows.decode(userRows.encode(user), 1).facts)).toEqual(
+    const [userRows, deviceRows, lists] = [userFormat(), deviceFormat(), new PageLists()];
+    expect(users.map((user) => userRows.decode(userRows.encode(user, lists), 1, lists).facts)).toEqual(
       users.map((user) => user.facts),
     );
-    expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device), 1).facts)).toEqual(
+    expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device, lists), 1, lists).facts)).toEqual(
       devices.map((device) => device.facts),
     );
   }

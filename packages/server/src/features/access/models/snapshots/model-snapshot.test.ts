@@ -5,6 +5,7 @@ import { finish } from "@gatehouse/policy/work";
 import { expect, test } from "vitest";
 import { deviceFormat, resourceFormat, userFormat } from "../packed/packed-facts.ts";
 import { PackedPages, PackedRecords } from "../packed/packed-records.ts";
+import { PageLists } from "../packed/page-lists.ts";
 import { readSnapshotChunks, snapshotChunks } from "./model-snapshot.ts";
 
 test("chunks stay small if records are large, and contain all records in order", async () => {
@@ -20,7 +21,7 @@ test("chunks stay small if records are large, and contain all records in order",
   }));
   const groups: GroupFacts[] = users.map(({ id }) => ({ id, name: text }));
   const format = userFormat();
-  const rows = users.map((facts) => format.encode(new CompiledUser(facts)));
+  const rows = users.map((facts) => format.encode(new CompiledUser(facts), new PageLists()));
   const pages = new PackedPages();
   finish(pages.adding(Buffer.from(rows.join("\n")), rows.length));
   const others = { groups, gateways: [], rules: [], policies: [] };
