@@ -25,7 +25,7 @@ type Resources = Pick<Table<CompiledResource>, "get">;
 
 /** The minimum number of addresses whose entries are retained. */
 const retainedAddresses = 10_000;
-/** The most resources that are read to find the entries at an address. A resource with a large row counts as several. */
+/** The most resources that are read to find the entries at an address. Resources with large rows count as several. */
 const mostScanned = 64;
 /** The references to lists of protocols in entries that need about as much memory as an ordinary entry. */
 const referencesOfWeight = 16;

@@ -1,6 +1,8 @@
 /** The history of facts, and the effect of each command on access. */
+import { setImmediate as turn } from "node:timers/promises";
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import type { ResourceFacts } from "@gatehouse/policy/model/facts";
+import { portCount } from "@gatehouse/policy/model/protocol-lists";
 import type { Work } from "@gatehouse/policy/work";
 import { insertingVersions } from "../../../platform/audit/effect-rows.queries.ts";
 import { sendAhead } from "../../../platform/db/send-ahead.ts";
@@ -181,18 +183,35 @@ async function readPages(readPage: (last: HistoryRow | undefined) => Promise<Pag
   const versions: HistoryRow[] = [];
   for (;;) {
     const page = await readPage(versions.at(-1));
-    for (const { found, ...version } of page) versions.push(version.kind === "resource" ? sharing(version) : version);
+    let ports = 0;
+    for (const { found, ...version } of page) {
+      if (version.kind === "resource" && version.facts !== null) ports += shareLists(version.facts as ResourceFacts); // of a resource
+      versions.push(version);
+      if (ports < portsAtOnce) continue;
+      await turn();
+      ports = 0;
+    }
     const found = page[0]?.found ?? 0;
     if (page.length === found && found < mostVersions) return versions;
   }
 }
 
-/** A version of a resource whose lists of ports are shared. */
-function sharing(version: HistoryRow): HistoryRow {
-  const facts = version.facts as ResourceFacts | null; // of a resource
-  if (facts === null) return version;
-  const addresses = facts.addresses.map((address) => ({ ...address, protocols: sharingProtocols(address.protocols) }));
-  return { ...version, facts: { ...facts, addresses } };
+/** The ports after which other events are served. */
+const portsAtOnce = 20_000;
+
+/**
+ * Replaces lists of ports by the copies that all resources share.
+ *
+ * @param facts just read, and not used by anything else
+ * @returns the number of ports
+ */
+function shareLists({ addresses }: ResourceFacts): number {
+  let ports = 0;
+  for (const address of addresses) {
+    ports += portCount(address.protocols);
+    Object.assign(address, { protocols: sharingProtocols(address.protocols) });
+  }
+  return ports;
 }
 
 /** Serializes versions to JSON arrays of limited size. */

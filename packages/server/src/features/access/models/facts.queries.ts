@@ -211,9 +211,21 @@ export async function readAllFacts(
   return { generation, facts: factRows(rows) };
 }
 
-/** The facts about all devices of the tenant. */
-export function readDeviceFacts(tx: TenantTx): Promise<readonly DeviceFacts[]> {
-  return tx.query(selectAll.devices, tx.tenantId);
+const devicesAtOnce = 2_000;
+const selectDevicesAfter = statement<DeviceFacts, [tenantId: string, after: string | null]>(
+  "access.devices_after",
+  `${selections.devices} WHERE item.tenant_id = $1 AND ($2::uuid IS NULL OR item.id > $2)
+   ORDER BY item.id LIMIT ${devicesAtOnce}`,
+);
+
+/** The facts about all devices of the tenant, read in pages. */
+export async function readDeviceFacts(tx: TenantTx): Promise<readonly DeviceFacts[]> {
+  const devices: DeviceFacts[] = [];
+  for (;;) {
+    const page = await tx.query(selectDevicesAfter, tx.tenantId, devices.at(-1)?.id ?? null);
+    for (const device of page) devices.push(device);
+    if (page.length < devicesAtOnce) return devices;
+  }
 }
 
 /** The facts about all gateways of the tenant. */

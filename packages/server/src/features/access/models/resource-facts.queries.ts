@@ -53,11 +53,11 @@ function pageOf(condition: string, after: string, pageSize = defaultPageSize): s
         sum(sized.parts) OVER (ORDER BY sized.id) - sized.parts AS preceding
       FROM (
         SELECT item.tenant_id, item.id, item.name, item.type, item.load_balancing_mode, (
-            SELECT count(*) + coalesce(sum(cardinality(address.answers_within)), 0)
-            FROM addresses AS address
-            LEFT JOIN address_protocols AS offered
-              ON offered.tenant_id = address.tenant_id AND offered.address_id = address.id
-            WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
+            SELECT coalesce(sum(1 + coalesce(cardinality(address.answers_within), 0) + (
+                SELECT count(*) FROM address_protocols AS offered
+                WHERE offered.tenant_id = address.tenant_id AND offered.address_id = address.id
+              )), 0)
+            FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
           ) AS parts
         FROM resources AS item
         WHERE item.tenant_id = $1 AND item.id > ${after}${condition} ORDER BY item.id LIMIT ${Math.floor(pageSize)}
@@ -71,12 +71,14 @@ const selectLists = statement<ListRow, [tenantId: string, ids: readonly string[]
   "SELECT id, network_protocols AS list FROM protocols WHERE tenant_id = $1 AND id = ANY($2::uuid[])",
 );
 
-/** SQL for the ports of the first protocols that resources use. */
+/** SQL for the ports of the first protocols that resources use. OFFSET makes PostgreSQL find them by address. */
 function listsUsedBy(ids: string): string {
   return `SELECT id, network_protocols AS list FROM protocols WHERE tenant_id = $1 AND ${isAmong(
     "id",
-    `SELECT DISTINCT offered.protocol_id FROM addresses AS address
-      JOIN address_protocols AS offered ON offered.tenant_id = address.tenant_id AND offered.address_id = address.id
+    `SELECT DISTINCT offered.protocol_id FROM addresses AS address CROSS JOIN LATERAL (
+        SELECT used.protocol_id FROM address_protocols AS used
+        WHERE used.tenant_id = address.tenant_id AND used.address_id = address.id OFFSET 0
+      ) AS offered
       WHERE address.tenant_id = $1 AND ${isAmong("address.resource_id", ids)} LIMIT ${mostLists}`,
   )}`;
 }

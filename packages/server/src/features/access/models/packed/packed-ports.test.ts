@@ -92,16 +92,19 @@ function stepsOf(resources: readonly CompiledResource[]): Readonly<Record<string
   };
 }
 
-/** Other processes and the collection of garbage can interrupt a step, so the best of some runs counts. */
+/** Twice the processor time that a step may take on an idle machine, in milliseconds. */
+const mostMs = 20;
+
+/** Other processes and the collection of garbage can slow down a step, so the best of some runs counts. */
 function expectShortSteps(resourcesOf: () => readonly CompiledResource[]): void {
   const runs = Array.from({ length: 3 }, () => stepsOf(resourcesOf()));
   const best = Object.keys(runs[0] ?? {}).map(
     (kind) => [kind, Math.min(...runs.map((run) => run[kind] ?? 0))] as const,
   );
-  expect(best.filter(([, ms]) => ms > 10)).toEqual([]);
+  expect(best.filter(([, ms]) => ms > mostMs)).toEqual([]);
 }
 
-describe("no step of work on large resources takes more than 10 ms", () => {
+describe("no step of work on large resources takes long", () => {
   test("if thousands of resources have 100 protocols with 100 ports", () => {
     expectShortSteps(() => withManyPorts(1_000, rotated));
   });

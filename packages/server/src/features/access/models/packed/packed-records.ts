@@ -27,7 +27,7 @@ export interface RowFormat<Value> {
 }
 
 /** A row of a page. */
-export interface RowPlace {
+interface RowPlace {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
@@ -334,7 +334,7 @@ const encodedCost = 4 * entryCost;
 const weightCost = 500;
 const encodedAtOnce = 1_000;
 /** The characters after which the next row begins a new page. */
-const charactersAtOnce = 262_144;
+const charactersAtOnce = 1_048_576;
 /** The cost of copying a byte of a page, relative to copying a character of a text. */
 const copiesOfPage = 0.02;
 

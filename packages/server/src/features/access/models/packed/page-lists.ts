@@ -39,6 +39,8 @@ export class PageLists {
 
   /** @returns the number of the list */
   add(list: ProtocolList): number {
+    const own = this.#numbers.get(list);
+    if (own !== undefined) return own;
     const shared = sharedProtocols(list);
     const known = this.#numbers.get(shared);
     if (known !== undefined) return known;
