@@ -21,6 +21,7 @@ export function* closedAddresses(model: Model): Generator<"address" | ClosedAddr
   for (const id of yield* sorting(model.resources.ids())) {
     const resource = model.resources.get(id);
     if (resource?.type !== "PRIVATE") continue;
+    if (resource.decodingCost > 0) yield resource.decodingCost;
     for (const { address, range } of addressesOf(resource)) {
       const block = range && closedBlockOf(range);
       yield block === undefined ? "address" : { resource, address, block };

@@ -158,6 +158,6 @@ export class LateEffects {
 
   #read<T>(scope: TenantScope, work: (tx: TenantTx) => Promise<T>): Promise<T> {
     const { tenantId } = scope;
-    return this.#options.database.snapshot(scope, ({ query }) => work({ tenantId, query }));
+    return this.#options.database.readThrough(scope, ({ query }) => work({ tenantId, query }));
   }
 }

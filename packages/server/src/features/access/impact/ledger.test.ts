@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => replica.close());
 
 function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-  return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  return server.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
 }
 
 const factsAt = async (tenantId: string, generation: number) =>
@@ -224,11 +224,11 @@ describe("a write that can change access", () => {
     const { body: document } = await other.client.get("/tenants/configuration");
     const applied = { ...document, groups: [...document.groups, ...groups] };
     expect((await other.client.post("/tenants/configuration/apply", applied)).status).toBe(200);
-    const settings = { type: "tenant-settings", id: other.id, after: {} } as const;
-    // The base has none of the groups. Settings name no facts, so all of them are compared.
+    const created = { type: "tenant", id: other.id, after: {} } as const;
+    // The base has none of the groups. A new tenant names no facts, so all of them are compared.
     const scope = { kind: "tenant", tenantId: other.id } as const;
     const tx = (query: TenantTx["query"]) => ({ tenantId: other.id, query });
-    const work = await server.database.dryRun(scope, ({ query }) => impact.preview(tx(query), [settings]));
+    const work = await server.database.dryRun(scope, ({ query }) => impact.preview(tx(query), [created]));
     const costs: number[] = [];
     let step = work.next();
     for (; step.done !== true; step = work.next()) costs.push(step.value);
