@@ -64,7 +64,7 @@ describe.runIf(hasBrowser)("an auditor", () => {
     await follow("Gateways", "Frankfurt 1", "Frankfurt 1");
     await follow("Gateways", /pending/, "Gateways");
     await follow("Gateways", "All gateways", "Gateways");
-    await follow("Recent changes", "Create policy: For nobody", "Create policy");
+    await follow("Recent changes", "Created policy: For nobody", "Created policy");
     await follow("Recent changes", "All events", "Events");
     await follow("Access tests", "Nobody reaches File shares", "Nobody reaches File shares");
     await follow("Access tests", "All access tests", "Access tests");

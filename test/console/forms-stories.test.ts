@@ -76,7 +76,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.open("/api-keys");
     await button(visit, "Create API key").click();
     await page.getByRole("textbox", { name: "Name" }).fill("Nightly report");
-    await button(visit, /^Read-only/).click();
+    await button(visit, /^Auditor/).click();
     await page.getByRole("checkbox", { name: "Read Webhooks" }).uncheck();
     await page.getByRole("checkbox", { name: "Write Groups" }).check();
     await page.locator("input[type=datetime-local]").fill("2099-01-31T12:00");

@@ -44,6 +44,37 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("sees whether a form continues below its buttons, wherever its content is cut", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    await page.setViewportSize({ width: 1280, height: 600 });
+    await visit.open("/policies?new=1");
+    const more = () =>
+      page.evaluate<number>(`Number(getComputedStyle(document.querySelector(".form-actions"), "::after").opacity)`);
+    // The last field is rendered last.
+    await page.getByRole("textbox", { name: "Description" }).waitFor();
+    await expect.poll(more).toBe(1);
+    await page.evaluate(`document.querySelector(".mantine-Modal-content").scrollTo(0, 10_000)`);
+    await expect.poll(more).toBe(0);
+    await inDialog(visit, "Cancel").click();
+    await visit.open("/groups?new=1");
+    await page.setViewportSize({ width: 1280, height: 900 });
+    await inDialog(visit, "Review").waitFor();
+    await expect.poll(more).toBe(0);
+    await visit.leave();
+  });
+
+  test("finds the buttons of a row at its end", async () => {
+    await given.client.must.post("/tenants/domains", { domain: "row.example.com" });
+    const visit = await given.visit();
+    await visit.page.setViewportSize({ width: 1440, height: 900 });
+    await visit.open("/domains");
+    const row = visit.page.getByRole("row", { name: /row\.example\.com/ });
+    const [all, last] = [await boxOf(row), await boxOf(row.getByRole("button", { name: "Delete" }))];
+    expect(all.x + all.width - (last.x + last.width)).toBeLessThanOrEqual(12);
+    await visit.leave();
+  });
+
   test("sees the whole navigation on a screen of 900 pixels, in the typeface of the console", async () => {
     const visit = await given.visit();
     const { page } = visit;
@@ -73,6 +104,8 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const { page } = visit;
     await visit.open("/access?view=what");
     const person = await boxOf(page.getByRole("combobox", { name: "User" }));
+    // The time has the word "when", as on the other views. The verb is only for screen readers.
+    expect((await boxOf(page.getByText("reach", { exact: true }))).width).toBeLessThanOrEqual(1);
     const time = await boxOf(page.getByRole("button", { name: "now", exact: true }));
     expect(time.x).toBe(person.x);
     expect(time.width).toBeGreaterThan(person.width - 20);
@@ -115,7 +148,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await chooseAction(visit, "Delete");
     await effectOf(visit).getByText("Lost: always → never").first().waitFor();
     await effectOf(visit)
-      .getByText(/2 more resources and the internet$/)
+      .getByRole("cell", { name: /2 more resources and the internet$/ })
       .waitFor();
     await button(visit, /^Show each of the \d+ changes$/).waitFor();
     const cut = await page.evaluate<string[]>(`(() => {
@@ -148,6 +181,13 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.open(`/gateways/${(await given.client.get("/tenants/gateways")).body[0].id}?tab=access`);
     await page.getByRole("cell", { name: "All users" }).first().waitFor();
     await button(visit, "Account").waitFor();
+    const { body: found } = await given.client.get("/tenants/users?filter[email]=engineer-01@example.com");
+    await visit.open(`/users/${found.data[0].id}`);
+    const panel = page.getByRole("region", { name: /^Devices \(/ });
+    await panel
+      .getByRole("cell", { name: /^Last connection: / })
+      .first()
+      .waitFor();
     await visit.open("/users");
     await button(visit, "List options").click();
     await page.getByRole("menuitemcheckbox", { name: /^Groups Hidden at this width$/ }).waitFor();

@@ -29,9 +29,9 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await page.waitForURL(/operation=creategroup/);
     await page.locator("input[type=datetime-local]").first().fill("2020-01-01T00:00");
     await page.waitForURL(/from=2019-12-31T23/);
-    await page.getByRole("link", { name: "Create group" }).first().waitFor();
+    await page.getByRole("link", { name: "Created group" }).first().waitFor();
     // The rows of the previous filters are shown until the new ones come.
-    await expect.poll(() => page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Create user");
+    await expect.poll(() => page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Invited users");
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "events-filters");
     await page.getByRole("textbox", { name: "Target ID" }).fill(body.id);
@@ -45,7 +45,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await page.getByText("Following live").waitFor();
     await given.client.must.put(`/tenants/groups/${body.id}`, { description: "Found" });
     await page.getByText("2 results", { exact: true }).waitFor();
-    await page.getByRole("link", { name: "Create group" }).click();
+    await page.getByRole("link", { name: "Created group" }).click();
     await page.getByRole("link", { name: "View history" }).click();
     await page.getByText("2 results", { exact: true }).waitFor();
     await visit.leave();

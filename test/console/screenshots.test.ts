@@ -304,7 +304,15 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     await show("/users/01890000-0000-7000-8000-000000000000", (visit) => shoot(visit, "not-found"));
   });
 
-  test("a new gateway, and a key that is shown once", async () => {
+  test("the last report of a gateway, a new gateway, and a key that is shown once", async () => {
+    await show("/gateways", async (visit) => {
+      await visit.page.getByRole("link", { name: "Frankfurt 1" }).click();
+      await button(visit, "Show last report").click();
+      await region(visit, "Configuration")
+        .getByText(/heartbeat/)
+        .waitFor();
+      await shoot(visit, "gateways-report");
+    });
     await show("/gateways?new=1", async (visit) => {
       await visit.page.getByRole("textbox", { name: "Name" }).fill("Bergen");
       await button(visit, "Create").click();
@@ -313,7 +321,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     });
     await show("/api-keys?new=1", async (visit) => {
       await visit.page.getByRole("textbox", { name: /^Name/ }).fill("Backups");
-      await button(visit, /^Read-only/)
+      await button(visit, /^Auditor/)
         .first()
         .click();
       await inDialog(visit, "Create").click();

@@ -225,7 +225,7 @@ describe.runIf(hasBrowser)("the owner", () => {
     visit.expectFailures(401);
     await visit.open("/api-keys?new=1");
     await page.getByRole("textbox", { name: "Name" }).fill("Nightly export");
-    await button(visit, /^Read-only/).click();
+    await button(visit, /^Auditor/).click();
     await inDialog(visit, "Create").click();
     await page.getByRole("heading", { name: "Confirm your identity" }).waitFor();
     expect(await accessibilityProblems(page)).toEqual([]);

@@ -247,7 +247,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const { body } = await given.client.post("/tenants/groups", { name: "Renamed" });
     await given.client.must.put(`/tenants/groups/${body.id}`, { name: "Renamed again" });
     await visit.open("/events?q=Renamed");
-    await page.getByRole("link", { name: "Update group" }).first().click();
+    await page.getByRole("link", { name: "Updated group" }).first().click();
     await page.getByRole("region", { name: "Before and after" }).getByRole("cell", { name: "Renamed again" }).waitFor();
     await visit.leave();
   });

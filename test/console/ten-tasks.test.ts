@@ -259,7 +259,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     const { visit, interactions } = await start();
     const { page } = visit;
     await region(visit, "Recent changes")
-      .getByRole("link", { name: /Update policy.*Production for operations/ })
+      .getByRole("link", { name: /Updated policy.*Production for operations/ })
       .first()
       .click();
     await page.getByText("First key").first().waitFor();
@@ -277,7 +277,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     const { visit, interactions } = await start();
     const { page } = visit;
     const change = region(visit, "Recent changes").getByRole("link", {
-      name: /Update policy.*Production for operations/,
+      name: /Updated policy.*Production for operations/,
     });
     await pressOn(visit, change.first(), "Enter");
     await pressOn(visit, button(visit, "Preview revert"), "Enter");

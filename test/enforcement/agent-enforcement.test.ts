@@ -96,6 +96,15 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(bob, [...allowed, ...refused.slice(0, 4)])).toEqual([]);
   });
 
+  test("keeps its sockets open while configurations change", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    const sockets = () => gateway.namespace.run("ss", ["-Hulne", "sport = :51820"]).match(/ino:\d+/g);
+    const before = sockets();
+    expect(before).toHaveLength(2);
+    await enforce(content({}));
+    expect(sockets()).toEqual(before);
+  });
+
   test("accepts packets for the gateway's tunnel addresses only from the tunnel and from the machine itself", async () => {
     await enforce(content({}));
     const { ipv4, ipv6 } = gateway.addresses;

@@ -28,6 +28,8 @@ const controlPlaneFromSource = fileURLToPath(
 );
 
 export const site = { app: "10.80.0.11", files: "10.80.0.12" };
+/** Addresses of the device's own network. Gateways answer them for names. */
+export const localAddresses = { resolver: "192.0.2.53", "second-resolver": "192.0.2.54", router: "192.0.2.254" };
 /** A port that both gateways serve, and one port for each gateway, which shows which gateway carried a packet. */
 export const ports = { both: 8080, one: 8081, two: 8082 };
 const listenPort = 51820;
@@ -60,6 +62,7 @@ export class DeviceWorld {
   readonly interfaceName = `gd${this.namespaces.id}`;
   readonly gateways: FarGateway[] = [];
   log = "";
+  #network: Namespace | undefined;
   #machine: Namespace | undefined;
   #prober: Prober | undefined;
   #agent: ChildProcess | undefined;
@@ -69,6 +72,7 @@ export class DeviceWorld {
   async build(): Promise<void> {
     const { namespaces } = this;
     const wide = namespaces.addNetwork("public");
+    this.#network = wide;
     this.#machine = namespaces.add("device");
     namespaces.connect(this.#machine, wide, "wide", ["192.0.2.11/24", "2001:db8:2::11/64"]);
     mkdirSync(this.stateFolder, { mode: 0o700 });
@@ -94,6 +98,12 @@ export class DeviceWorld {
   get machine(): Namespace {
     if (this.#machine === undefined) throw new Error("the world is not built");
     return this.#machine;
+  }
+
+  /** The network that connects the device with the gateways. */
+  get network(): Namespace {
+    if (this.#network === undefined) throw new Error("the world is not built");
+    return this.#network;
   }
 
   /** Returns a configuration with these gateways and their traffic. */
@@ -226,7 +236,10 @@ export class DeviceWorld {
     await prober.ready;
     const hosts = Object.values(site);
     for (const port of [ports.both, ports[role]]) await prober.ask("echo", { port, hosts });
-    const records = { "files.internal.example.com": { A: [site.files] } };
+    const names = Object.entries({ files: site.files, ...localAddresses });
+    const records = Object.fromEntries(
+      names.map(([name, address]) => [`${name}.internal.example.com`, { A: [address] }]),
+    );
     await prober.ask("serveNames", { host: addresses[0], records });
     return { id: randomUUID(), publicKey, addresses, endpoint: `192.0.2.${number}:${listenPort}`, namespace, prober };
   }

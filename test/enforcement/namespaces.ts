@@ -1,12 +1,15 @@
 /** Network namespaces of one test. They are always removed after the test, with all processes in them. */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
 const prefix = "ghtest";
 const socketFolder = "/var/run/wireguard";
+/** Files of namespaces that `ip netns exec` mounts over those in /etc. */
+const filesFolder = "/etc/netns";
 const systemFolders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /** The system's programs only: a package of npm has a program `nft`, too, which npm puts before nftables. */
 const systemPath = systemFolders.join(":");
@@ -90,6 +93,14 @@ export class Namespaces {
     machine.run("ip", ["link", "set", interfaceName, "up"]);
   }
 
+  /** Sets the resolvers of a machine. The first call must come before the machine's programs start. */
+  setResolvers({ name }: Namespace, resolvers: readonly string[]): void {
+    mkdirSync(path.join(filesFolder, name), { recursive: true });
+    // `ip netns exec` mounts this file, so it must be changed in place.
+    const lines = resolvers.map((resolver) => `nameserver ${resolver}\n`);
+    writeFileSync(path.join(filesFolder, name, "resolv.conf"), lines.join(""));
+  }
+
   /** Ends all processes and removes the namespaces. Never throws. */
   remove(): void {
     process.removeListener("exit", this.#onExit);
@@ -163,6 +174,7 @@ function removeNamespace(name: string): void {
     }
   });
   quietly(() => run("ip", ["netns", "del", name]));
+  quietly(() => rmSync(path.join(filesFolder, name), { recursive: true, force: true }));
 }
 
 /** Removes sockets of wireguard-go, which remain after it is killed. */

@@ -101,7 +101,7 @@ describe("closed targets", () => {
   });
 });
 
-describe("the closed block of a range", () => {
+describe("the blocked range that contains a range", () => {
   const blockOf = (text: string) => {
     const reading = parseIpRange(text);
     return reading.ok ? closedBlockOf(reading.value) : reading.problem;

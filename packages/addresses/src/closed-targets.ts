@@ -28,14 +28,14 @@ const closedBlocks: readonly IpBlock[] = [
   ...[DEVICE_POOL, ...metadataServices].flatMap((text) => parseIpBlock(text) ?? []),
 ];
 
-/** Whether an address, or an IPv4 address that it embeds, is in a closed block. @param more further closed blocks */
+/** Whether an address, or an IPv4 address that it embeds, is in a blocked range. @param more further blocked ranges */
 export function isClosedTarget(address: string, more: readonly IpBlock[] = []): boolean {
   const closed = more.length === 0 ? closedBlocks : [...closedBlocks, ...more];
   return [address, ...embeddedAddresses(address)].some((one) => isWithin(one, closed));
 }
 
 /**
- * Returns the closed block that a new PRIVATE address or block would open, or undefined. IPv4 addresses
+ * Returns the blocked range that a new PRIVATE address or block would open, or undefined. IPv4 addresses
  * that the range embeds count too. A larger block stays open although it contains metadata services, such as fc00::/7:
  * sites use such blocks.
  */

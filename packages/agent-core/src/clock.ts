@@ -2,6 +2,8 @@
 export interface Clock {
   /** Milliseconds since 1970, UTC. */
   now(): number;
+  /** Milliseconds since a fixed time. Monotonic, regardless of the wall clock; may stop while the machine sleeps. */
+  elapsedMs(): number;
   /**
    * Calls a function once, after a delay.
    *
@@ -15,6 +17,7 @@ const longestDelayMs = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  elapsedMs: () => performance.now(),
   after: (delayMs, call) => {
     const timer = setTimeout(call, Math.min(Math.max(0, delayMs), longestDelayMs));
     return () => clearTimeout(timer);

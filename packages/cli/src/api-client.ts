@@ -12,8 +12,10 @@ export class ApiClient {
   readonly #session: StoredSession | undefined;
   #status = 0;
   #headers = new Headers();
-  /** Whether a write of the present call was sent. Without its response, the outcome is unknown. */
+  /** Whether a write of the current call was sent. Without its response, the outcome is unknown. */
   #sentWrite = false;
+  /** Why the present call got no token. */
+  #tokenFailure: CommandFailure | undefined;
 
   /**
    * @param url the server's base URL, such as http://127.0.0.1:8080
@@ -27,7 +29,10 @@ export class ApiClient {
       ...(typeof credential === "string" ? { apiKey: credential } : {}),
       fetch: async (request) => {
         const send = (sent: Request) => this.#send(sent);
-        const response = await (typeof credential === "string" ? send(request) : sendAs(credential, request, send));
+        const response = await (typeof credential === "string"
+          ? send(request)
+          : sendAs(credential, request, send).catch((error: unknown) => this.#noteFailure(error)));
+        this.#tokenFailure = undefined;
         this.#status = response.status;
         this.#headers = response.headers;
         return response;
@@ -44,13 +49,22 @@ export class ApiClient {
    */
   async call<T>(call: (gatehouse: Gatehouse) => Promise<unknown>, isExpected: ResponseCheck<T>): Promise<T> {
     this.#sentWrite = false;
+    this.#tokenFailure = undefined;
     try {
+      // Another process may hold the tokens for longer than the time limit of a request.
+      await this.#session?.accessToken();
       const response = await this.#confirmed(() => call(this.#gatehouse));
       if (isExpected(response)) return response;
     } catch (error) {
       throw this.#failureOf(error);
     }
     throw this.#unexpected();
+  }
+
+  /** The client would report a failure to get a token as a missing response. */
+  #noteFailure(error: unknown): never {
+    if (error instanceof CommandFailure) this.#tokenFailure = error;
+    throw error;
   }
 
   async #send(request: Request): Promise<Response> {
@@ -89,7 +103,9 @@ export class ApiClient {
    */
   async *items<T>(call: (gatehouse: Gatehouse) => AsyncIterable<unknown>, isItem: ResponseCheck<T>): AsyncGenerator<T> {
     this.#sentWrite = false;
+    this.#tokenFailure = undefined;
     try {
+      await this.#session?.accessToken();
       for await (const item of call(this.#gatehouse)) {
         if (!isItem(item)) throw this.#unexpected();
         yield item;
@@ -100,6 +116,7 @@ export class ApiClient {
   }
 
   #failureOf(error: unknown): unknown {
+    if (this.#tokenFailure !== undefined) return this.#tokenFailure;
     if (!(error instanceof NoResponseError && this.#sentWrite)) return failureOf(error, this.#session);
     return new CommandFailure(error.message, {
       details: [
@@ -123,10 +140,17 @@ async function sendAs(
   const token = await session.accessToken();
   request.headers.set("Authorization", `Bearer ${token}`);
   const response = await send(request);
-  // Another process may have replaced the token in the meantime.
-  if (response.status !== 401 || !session.isReplaced(token)) return response;
-  again.headers.set("Authorization", `Bearer ${await session.accessToken()}`);
+  if (!refusesToken(response)) return response;
+  const replaced = await session.replaced(token);
+  if (replaced === undefined) return response;
+  await response.body?.cancel();
+  again.headers.set("Authorization", `Bearer ${replaced}`);
   return send(again);
+}
+
+/** Whether another token can help. It cannot if the person has to authenticate again (RFC 9470). */
+function refusesToken({ status, headers }: Response): boolean {
+  return status === 401 && headers.get("www-authenticate")?.includes("insufficient_user_authentication") !== true;
 }
 
 /** Questions, checks, plans and previews change nothing, although they are sent with POST. */

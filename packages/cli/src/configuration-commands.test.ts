@@ -99,7 +99,7 @@ test("errors are shown with line and column, and nothing is applied", async () =
     expect({ code, output }).toEqual({ code: 1, output: "" });
     expect(errors).toMatch(/^The configuration cannot be applied \(422\)\.\n/);
     const [, line = "", column = ""] =
-      new RegExp(`${file}:(\\d+):(\\d+) {2}no group has the name "Sale"`).exec(errors) ?? [];
+      new RegExp(`${file}:(\\d+):(\\d+) {2}the document has no group "Sale"`).exec(errors) ?? [];
     const text = (await readFile(file, "utf8")).split("\n")[Number(line) - 1];
     expect(text?.slice(Number(column) - 1)).toBe("Sale]");
     expect(errors).toContain('did you mean "Sales"?');

@@ -5,7 +5,7 @@ const domainName =
   /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)*[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
 /**
- * Returns whether the text is an e-mail address (RFC 5321, sections 4.1.2 and 4.5.3.1): a dot-string local part of at
+ * Returns whether the text is an email address (RFC 5321, sections 4.1.2 and 4.5.3.1): a dot-string local part of at
  * most 64 octets and a domain name of one or more labels, 254 octets in all.
  */
 export function isEmail(text: string): boolean {

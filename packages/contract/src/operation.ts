@@ -108,7 +108,7 @@ export interface Operation {
   readonly wholeTenant?: true;
   /** The operation performs other operations, so that neither previews nor change sets include it. */
   readonly composite?: true;
-  /** A person must have authenticated recently to call the operation. API keys are never asked. */
+  /** A person must have authenticated recently to call the operation. Requests with an API key are exempt. */
   readonly dangerous?: true;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;

@@ -83,7 +83,7 @@ export function shortText(maxLength: number, description?: string) {
 }
 
 /**
- * An e-mail address (RFC 5321): a local part of at most 64 octets, 254 in all. Quoted local parts and address literals
+ * An email address (RFC 5321): a local part of at most 64 octets, 254 in all. Quoted local parts and address literals
  * are not supported, since no directory uses them.
  */
 export const Email = Type.String({ [trimKeyword]: true, format: "email", maxLength: 254 });

@@ -16,6 +16,7 @@ import { DeviceLink } from "./link/device-link.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import { FakeControlPlane } from "./testing/fake-control-plane.ts";
 import { RecordingTunnel } from "./testing/recording-tunnel.ts";
+import type { LocalNetwork } from "./tunnel/local-network.ts";
 
 const content = exampleDeviceConfiguration();
 const allowedIps = (tunnel: RecordingTunnel) =>
@@ -27,6 +28,7 @@ describe("a device's agent", () => {
   let controlPlane: FakeControlPlane;
   let url: string;
   let log: string[];
+  let network: LocalNetwork;
   const running: (() => Promise<void>)[] = [];
 
   beforeEach(async () => {
@@ -34,6 +36,7 @@ describe("a device's agent", () => {
     controlPlane = new FakeControlPlane(content.device);
     url = await controlPlane.listen();
     log = [];
+    network = { resolvers: new Set(["192.168.1.1"]), routers: new Set() };
   });
   afterEach(async () => {
     for (const stop of running.splice(0)) await stop();
@@ -58,7 +61,9 @@ describe("a device's agent", () => {
     const say: Log = (message, fields) => void log.push(formatLogLine(message, fields));
     const hosts = new HostResolver(clock, async () => ["192.0.2.9"]);
     const { device } = content;
-    const agent = new DeviceAgent({ device, url, tunnel, folder, names: new ResolvedNames(), hosts, clock, log: say });
+    const names = new ResolvedNames();
+    const localNetwork = async () => network;
+    const agent = new DeviceAgent({ device, url, tunnel, folder, names, hosts, localNetwork, clock, log: say });
     await agent.start();
     const link = new DeviceLink({
       url,
@@ -84,7 +89,7 @@ describe("a device's agent", () => {
       link.start();
       await vi.waitUntil(() => controlPlane.isLinked, { timeout: waitLimitMs });
     }
-    return { agent, tunnel, folder, link, stop, publicKey };
+    return { agent, tunnel, folder, link, stop, publicKey, names };
   }
 
   test("applies and reports configurations, and stores them in private files", async () => {
@@ -259,6 +264,72 @@ describe("a device's agent", () => {
     clock.setMs = -3 * 3_600_000;
     for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await check();
     expect(endpoint()).toBe("192.0.2.1:40001");
+  });
+
+  describe("in a network whose addresses are those of names", () => {
+    const learn = (names: ResolvedNames, clock: Clock, address: string) =>
+      names.learn("git.internal.example.com", [address], 60_000, clock.now(), true);
+    const bypassed = ({ wanted }: RecordingTunnel) => [
+      ...new Set(wanted?.bypassRoutes.filter(({ port }) => port === 53).map(({ address }) => address)),
+    ];
+
+    test("keeps DNS outside the tunnel, also of the resolver of another network", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "192.168.1.1");
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      expect(bypassed(tunnel)).toEqual(["192.168.1.1"]);
+      network = { resolvers: new Set(["10.7.0.53"]), routers: new Set(["10.7.0.53"]) };
+      expect(agent.isClosedToNames("10.7.0.53")).toBe(false);
+      // A question is about to be sent to the new resolver.
+      await agent.useResolvers(["10.7.0.53"]);
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+      expect(agent.isClosedToNames("10.7.0.53")).toBe(true);
+      expect([...(tunnel.wanted?.peers.values() ?? [])].flatMap((peer) => peer.allowedIps)).not.toContain(
+        "10.7.0.53/32",
+      );
+    });
+
+    test("notices another network without a question", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.1");
+      await agent.namesChanged();
+      network = { resolvers: new Set(), routers: new Set(["10.7.0.1"]) };
+      await vi.waitUntil(
+        () => {
+          clock.pass(5_000);
+          return bypassed(tunnel).includes("10.7.0.1");
+        },
+        { timeout: waitLimitMs, interval: 20 },
+      );
+      // Connections to the address must not reach the router instead.
+      expect(tunnel.wanted?.routes).toContain("10.7.0.1/32");
+    });
+
+    test("applies the addresses of a burst of names together", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      let changes = 0;
+      const apply = tunnel.apply.bind(tunnel);
+      tunnel.apply = (wanted) => {
+        changes += 1;
+        return apply(wanted);
+      };
+      const addresses = Array.from({ length: 20 }, (_, index) => `10.90.0.${index + 1}`);
+      await Promise.all(
+        addresses.map((address) => {
+          learn(names, clock, address);
+          return agent.namesChanged();
+        }),
+      );
+      expect(tunnel.wanted?.routes).toEqual(expect.arrayContaining(addresses.map((address) => `${address}/32`)));
+      expect(changes).toBeLessThanOrEqual(2);
+    });
   });
 
   test("restores a tunnel that another program removed", async () => {

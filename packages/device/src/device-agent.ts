@@ -23,9 +23,16 @@ import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts
 import { contentProblem, isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
 import { hasSessionEnded, withoutGateways } from "./session/session-end.ts";
 import { DrainingGateways, type DrainingParts } from "./tunnel/draining-gateways.ts";
+import { KnownNetwork, type ReadLocalNetwork, unknownNetwork } from "./tunnel/local-network.ts";
 import { observedSelection, type PathSelection, selectedPath, selectionFor } from "./tunnel/path-selection.ts";
 import type { Tunnel } from "./tunnel/tunnel.ts";
-import { type BypassRoute, gatewaysOfNames, type WantedTunnel, wantedTunnel } from "./tunnel/wanted-tunnel.ts";
+import {
+  type BypassRoute,
+  gatewaysOfNames,
+  isClosedToNames,
+  type WantedTunnel,
+  wantedTunnel,
+} from "./tunnel/wanted-tunnel.ts";
 
 /** The result of applying a configuration. After `failed`, the previous configuration is still in use. */
 export type DeviceOutcome =
@@ -41,6 +48,8 @@ interface DeviceAgentParts extends DrainingParts {
   readonly folder: DeviceFolder;
   readonly names: ResolvedNames;
   readonly hosts: HostResolver;
+  /** Reads the network of the machine; if absent, the agent resolves no names. */
+  readonly localNetwork?: ReadLocalNetwork | undefined;
   /** Whether the control plane is connected. It then ends sessions by its own clock. */
   readonly isLinked?: () => boolean;
 }
@@ -75,6 +84,9 @@ export class DeviceAgent {
   #selections = new Map<string, PathSelection>();
   #applied: WantedTunnel | undefined;
   readonly #draining: DrainingGateways;
+  readonly #network: KnownNetwork;
+  /** The reconciliation for new names that has not started yet. */
+  #nextNames: Promise<void> | undefined;
   #reconciledAt = 0;
   #checkedAt = 0;
   /** The session has ended by the clock of this machine, while the control plane is not connected. */
@@ -88,6 +100,7 @@ export class DeviceAgent {
     this.#parts = parts;
     this.#holder = new ConfigurationHolder(parts.folder, parts.log);
     this.#draining = new DrainingGateways(parts);
+    this.#network = new KnownNetwork(parts.localNetwork ?? (async () => unknownNetwork), parts.log);
   }
 
   /** Resumes the stored configuration, or removes what an earlier run left. Must be called first. */
@@ -176,9 +189,33 @@ export class DeviceAgent {
     return new Set([...paths, new URL(this.#parts.url).hostname]);
   }
 
-  /** Routes newly resolved addresses through their gateways. Resolves when the machine has the routes. */
+  /**
+   * Routes newly resolved addresses through their gateways. Resolves when the machine has the routes. Calls that wait
+   * for the queue share one reconciliation, so that a burst of new names does not change the machine for each of them.
+   */
   namesChanged(): Promise<void> {
-    return this.#queue.run(() => this.#reconcile());
+    this.#nextNames ??= this.#queue.run(() => {
+      this.#nextNames = undefined;
+      return this.#reconcile();
+    });
+    return this.#nextNames;
+  }
+
+  /** Whether names may not have an address in this network. */
+  isClosedToNames(address: string): boolean {
+    return this.configuration !== undefined && isClosedToNames(this.configuration, this.#network.current, address);
+  }
+
+  /**
+   * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves when
+   * no name captures the new resolvers any more.
+   */
+  async useResolvers(resolvers: readonly string[]): Promise<void> {
+    if (this.#hasNames && !this.#network.hasResolvers(resolvers)) await this.namesChanged();
+  }
+
+  get #hasNames(): boolean {
+    return this.configuration?.gateways.some(({ names }) => names.length > 0) === true;
   }
 
   /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
@@ -274,6 +311,7 @@ export class DeviceAgent {
     const content = this.configuration;
     if (content === undefined) return;
     this.#reconciledAt = clock.now();
+    if (this.#hasNames) await this.#network.update();
     const previous = this.#selections;
     this.#selections = new Map(
       content.gateways.map((gateway) => [
@@ -290,6 +328,7 @@ export class DeviceAgent {
       named: names.named({ destinations: gatewaysOfNames(content) }),
       pathTo: ({ publicKey }: DeviceGateway) => paths.get(publicKey),
       controlPlane: await this.#controlPlane(),
+      local: this.#network.current,
     });
     await this.#draining.duringChange({ applied: this.#applied, wanted, selections: previous }, async () => {
       await tunnel.apply(wanted);
@@ -337,6 +376,7 @@ export class DeviceAgent {
     try {
       await this.#queue.run(() => this.#check());
     } catch (err) {
+      this.#reconciledAt = Number.NEGATIVE_INFINITY;
       this.#parts.log("failed to check the tunnel; will retry", { err });
     } finally {
       this.#scheduleCheck();
@@ -384,8 +424,9 @@ export class DeviceAgent {
       return;
     }
     const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, now);
-    if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied, now);
-    if (!hasMoved && now - this.#reconciledAt < reconcileMs) return;
+    if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied);
+    const isElsewhere = this.#hasNames && (await this.#network.update());
+    if (!hasMoved && !isElsewhere && now - this.#reconciledAt < reconcileMs) return;
     await this.#reconcile();
     if (this.#holder.failure !== undefined && this.#trust !== undefined) await this.#holder.persist(used, this.#trust);
   }

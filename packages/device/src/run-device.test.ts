@@ -69,6 +69,7 @@ test("a device that cannot serve DNS at its address reports it, and leaves nothi
       programs,
       clock: {
         now: () => Date.now(),
+        elapsedMs: () => performance.now(),
         after(_delayMs: number, call: () => void) {
           waiting.add(call);
           return () => waiting.delete(call);

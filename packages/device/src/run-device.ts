@@ -22,6 +22,7 @@ import { type SessionNotice, SessionWatch } from "./session/session-watch.ts";
 import { LastError } from "./status/last-error.ts";
 import { serveStatus } from "./status/serve-status.ts";
 import { DrainTunnel } from "./tunnel/drain-tunnel.ts";
+import { localNetworkReader, unknownNetwork } from "./tunnel/local-network.ts";
 import { Tunnel } from "./tunnel/tunnel.ts";
 import { wantedTunnel } from "./tunnel/wanted-tunnel.ts";
 
@@ -91,8 +92,22 @@ export async function runDevice(
   }
   let link: DeviceLink | undefined;
   const isLinked = () => link?.isOpen === true;
-  const agent = new DeviceAgent({ device, url, tunnel, drainTunnel, folder, names, hosts, isLinked, clock, log });
-  const dns = place === undefined ? undefined : serveDns(place, { agent, folder, names, clock, log });
+  const resolvers = place === undefined ? undefined : new MachineResolvers(place.address, folder);
+  const localNetwork = resolvers === undefined ? undefined : localNetworkReader(programs, () => resolvers.all());
+  const agent = new DeviceAgent({
+    device,
+    url,
+    tunnel,
+    drainTunnel,
+    folder,
+    names,
+    hosts,
+    localNetwork,
+    isLinked,
+    clock,
+    log,
+  });
+  const dns = resolvers === undefined ? undefined : serveDns({ agent, resolvers, names, clock, log });
   const service = new ServiceManager({ environment: process.env, pid: process.pid, clock, log });
   const { PATH: path = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   const notify = (notice: SessionNotice) => notifyDesktops(notice, { path, ownUid: process.getuid?.() ?? -1 });
@@ -163,13 +178,15 @@ export async function printDryRun(
   );
   const pathTo = ({ endpoint, relays }: { readonly endpoint?: string; readonly relays: readonly string[] }) =>
     endpoint ?? relays[0];
-  await tunnel.apply(wantedTunnel(stored.content, { named: new Map(), pathTo, controlPlane: [] }));
+  await tunnel.apply(
+    wantedTunnel(stored.content, { named: new Map(), pathTo, controlPlane: [], local: unknownNetwork }),
+  );
   return true;
 }
 
 interface DnsParts {
   readonly agent: DeviceAgent;
-  readonly folder: DeviceFolder;
+  readonly resolvers: MachineResolvers;
   readonly names: ResolvedNames;
   readonly clock: Clock;
   readonly log: Log;
@@ -181,16 +198,20 @@ const longestInterfaceName = 15;
 /** The interval at which expired names are resolved again. */
 const refreshMs = 5_000;
 
-function serveDns(place: DnsAddress, { agent, folder, names, clock, log }: DnsParts) {
-  const resolvers = new MachineResolvers(place.address, folder);
+function serveDns({ agent, resolvers, names, clock, log }: DnsParts) {
   const server = new DeviceDns({
     configuration: () => agent.configuration,
     bypassHosts: () => agent.bypassHosts,
+    isClosed: (address) => agent.isClosedToNames(address),
     names,
     namesChanged: () => agent.namesChanged(),
     askGateway: askUpstream,
     forward: forwardQuestion,
-    machineResolvers: () => resolvers.now(),
+    machineResolvers: async () => {
+      const current = await resolvers.now();
+      await agent.useResolvers(current);
+      return current;
+    },
     clock,
     log,
   });

@@ -385,7 +385,7 @@ export class Agent {
     await this.#filtersOf(enforced);
   }
 
-  /** Returns the wanted table for the addresses that names and hosts have now. */
+  /** Returns the desired table for the addresses that names and hosts have now. */
   #table(policy: PolicyPart, content: ConfigurationContent): NftState {
     const { names, filter, hosts } = this.#parts;
     const named = names.named(content, filter.forFilters(content));

@@ -102,7 +102,7 @@ test.each<[string, (model: Model) => Iterator<unknown>]>([
   ["a search for devices", (model) => search(model, "device")],
   ["the policies that never match", (model) => idlePolicies(model, new PossibleSources(model), 0)],
   ["the resources that nobody reaches", (model) => unreachableResources(model, new PossibleSources(model), new Set())],
-  ["the addresses in closed blocks", closedAddresses],
+  ["the addresses in blocked ranges", closedAddresses],
   ["a test of everyone", (model) => checkingExpectation(model, expectation({ kind: "everyone" }, "denied"))],
   ["a test of a group", (model) => checkingExpectation(model, expectation({ kind: "group", id: "g" }, "denied"))],
   ["a test that expects access", (model) => checkingExpectation(model, expectation({ kind: "everyone" }, "allowed"))],

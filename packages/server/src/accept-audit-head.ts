@@ -1,5 +1,5 @@
 /**
- * `gatehouse audit accept-head`: the deliberate exception after a restored backup. The present heads are signed, and
+ * `gatehouse audit accept-head`: the deliberate exception after a restored backup. The current heads are signed, and
  * running servers accept them in place of later ones that they remember.
  */
 import type { Config } from "./config.ts";

@@ -126,7 +126,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
     throw error instanceof AppError && error.cause instanceof StartError ? error.cause : error;
   });
   await data.open();
-  const apiKeys = new ApiKeyAuthenticator({ database, follower, clock });
+  const apiKeys = new ApiKeyAuthenticator({ database, follower, clock, log });
   if (options.metrics === true) metrics = await openMetrics(data, core, agents, apiKeys, clock, () => tls);
   const http = await composeHttp(options, {
     runner,
@@ -177,7 +177,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await tasks.stop();
       await outbound.close();
       await lateEffects.settled();
-      await apiKeys.usage.flush().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
+      await apiKeys.usage.finish().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
       await data.close();
       await tracing?.close();
     },
@@ -245,7 +245,7 @@ function composeCore(
     evaluator,
     clock,
     guard: accessTestGuard,
-    failed: (err) => log.warn({ err }, "failed to compute the access impact of a command; will retry"),
+    log,
   });
   const outbound = new OutboundThread({ log });
   const clear = () => {

@@ -88,7 +88,7 @@ export const nameOfRecord: ValueKind<string> = {
 
 export const emailAddress: ValueKind<string> = {
   placeholder: "email",
-  read: (text) => (isEmail(text.trim()) ? value(text.trim()) : mustBe("an e-mail address", text)),
+  read: (text) => (isEmail(text.trim()) ? value(text.trim()) : mustBe("an email address", text)),
 };
 
 export const addressRanges: ValueKind<readonly string[]> = {

@@ -165,7 +165,7 @@ test.each([
   ["GATEHOUSE_LOG_LEVEL", "loud", 'must be one of fatal, error, warn, info, debug, trace, silent; it is "loud".'],
   ["GATEHOUSE_DEMO", "yes", 'must be true or false; it is "yes".'],
   ["GATEHOUSE_BOOTSTRAP_TENANT_NAME", "a\nb", 'must be 1 to 120 characters without control characters; it is "a\\nb".'],
-  ["GATEHOUSE_BOOTSTRAP_OWNER_EMAIL", "owner", 'must be an e-mail address; it is "owner".'],
+  ["GATEHOUSE_BOOTSTRAP_OWNER_EMAIL", "owner", 'must be an email address; it is "owner".'],
   [
     "GATEHOUSE_TRUSTED_PROXIES",
     "192.0.2.7/24",

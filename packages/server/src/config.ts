@@ -55,21 +55,18 @@ export const settings = {
     publicAddress,
     "Address at which browsers reach the server, for links, redirects and passkeys. By default, http://localhost with the port.",
   ),
-  tlsCert: optional(
-    file,
-    "PEM file of the certificate to serve HTTPS with, followed by its intermediate certificates.",
-  ),
+  tlsCert: optional(file, "PEM file with the server certificate, followed by its intermediate certificates."),
   tlsKey: optional(file, "PEM file of the certificate's private key."),
   acmeDirectory: optional(
     httpsUrl,
-    "Directory URL of an ACME certificate authority that issues the certificate to serve HTTPS with. Setting it accepts the authority's terms of service.",
+    "Directory URL of an ACME certificate authority that issues the server certificate. Setting it accepts the authority's terms of service.",
   ),
   acmeContact: optional(emailAddress, "Email address that the ACME authority can send warnings to."),
   acmeHttpPort: optional(
     wholeNumber("number", 0, 65_535),
     "TCP port for plain HTTP, on which the ACME authority checks HTTP-01. Without it, TLS-ALPN-01 is used.",
   ),
-  acmeCa: optional(file, "PEM file of the certificates that sign the ACME authority's own one, if it is private."),
+  acmeCa: optional(file, "PEM file with the CA certificates to trust when connecting to a private ACME server."),
   strictTransportDays: setting(
     wholeNumber("days", 0, 3_650),
     "365",
@@ -81,7 +78,10 @@ export const settings = {
     "/usr/share/gatehouse/agents",
     "Folder with the agents' packages that the server offers at /apt/, from the package gatehouse-agents.",
   ),
-  databaseUrl: secret(databaseUrl, "URL of a PostgreSQL 15 or newer to use instead of the embedded one."),
+  databaseUrl: secret(
+    databaseUrl,
+    "URL of a PostgreSQL server, version 15 or newer, to use instead of the embedded server.",
+  ),
   databasePoolSize: setting(wholeNumber("number", 2, 500), "10", "Maximum number of database connections, 2 to 500."),
   cacheMemory: setting(
     wholeNumber("number", 0, 65_536),
@@ -146,7 +146,7 @@ export const settings = {
   ),
   auditRetentionDays: optional(
     wholeNumber("days", 1, 36_500),
-    "Days to retain audit entries and the history of access. By default, they are never deleted.",
+    "Days to retain audit entries and the history of access. By default, they are never deleted. A server deletes none in the 12 hours after its start or a jump of its clock.",
   ),
   webhookAllowedNetworks: optional(
     addressRanges,
@@ -155,7 +155,7 @@ export const settings = {
   webhookDisableAfterDays: setting(
     wholeNumber("days", 1, 365),
     "3",
-    "Days of failed attempts, or of being behind, after which a webhook is disabled.",
+    "Days after which a webhook that fails or lags behind is disabled.",
   ),
   providerAllowedNetworks: optional(
     addressRanges,
@@ -165,7 +165,7 @@ export const settings = {
     smtpUrl,
     "SMTP server for mail to users, such as smtp://user:password@mail.example.com:587. By default, no mail is sent.",
   ),
-  mailFrom: optional(emailAddress, "Sender's address of mail. Required with an SMTP server."),
+  mailFrom: optional(emailAddress, "Sender address of emails. Required with an SMTP server."),
   mailsPerTenant: setting(
     wholeNumber("number", 1, 1_000_000),
     "2000",

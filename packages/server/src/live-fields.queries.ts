@@ -5,7 +5,7 @@ import type { TenantTx } from "./platform/tenancy/tenant-tx.ts";
 interface LiveField {
   /** The field in entries. */
   readonly name: string;
-  /** SQL for its present value as JSON, or null if entries omit it. */
+  /** SQL for its current value as JSON, or null if entries omit it. */
   readonly value: string;
   /** The compared part of the field. */
   readonly part?: string;

@@ -9,8 +9,9 @@ import { Database } from "./platform/db/database.ts";
 import { statement } from "./platform/db/statement.ts";
 import { otherSessions } from "./platform/secrets/encrypting-sessions.queries.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
-import { isResealed, requestReseal, resealSecrets } from "./platform/secrets/reseal.ts";
+import { countSecrets, isResealed, requestReseal, resealSecrets } from "./platform/secrets/reseal.ts";
 import { requestRotationIn, rotateAuditKeyIn, rotationStateIn } from "./rotate-keys.ts";
+import { HeldTransaction } from "./testing/held-transaction.ts";
 import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, testMasterKey } from "./testing/test-server.ts";
 import { until } from "./testing/until.ts";
@@ -193,6 +194,31 @@ test("a rotation is refused while a server encrypts with the previous key, and n
   expect((await read()).body.token).toBe(gateway.body.token);
   await repairing.close();
   await withoutPrevious.close();
+  await outside.close();
+  await apart.drop();
+});
+
+test("a tenant whose secrets are locked does not keep those of others from being re-encrypted", async () => {
+  const apart = await createDatabase();
+  const server = await startTestServer({ connection: apart.connection });
+  const ids: string[] = [];
+  for (let count = 0; count < 3; count += 1) {
+    const { id, client } = await server.newTenant();
+    await client.must.post("/tenants/webhooks", { name: "Hook", url: "https://example.com/hook" });
+    ids.push(id);
+  }
+  await server.close();
+  const outside = new Database({ connection: apart.connection, poolSize: 1 });
+  const [busy] = ids.toSorted();
+  const lock = "SELECT FROM webhook_secrets WHERE tenant_id = $1 FOR UPDATE";
+  const held = await HeldTransaction.begin(apart.connection, lock, busy);
+  const reseal = () => resealSecrets({ database: outside, masterKeys: both });
+  await expect(reseal()).rejects.toMatchObject({ code: "55P03" });
+  expect(await countSecrets({ database: outside, masterKeys: both })).toMatchObject({ second: 1 });
+  expect(await isResealed(outside, both)).toBe(false);
+  await held.end();
+  expect(await reseal()).toEqual({ resealed: 1, unreadable: 0 });
+  expect(await isResealed(outside, both)).toBe(true);
   await outside.close();
   await apart.drop();
 });

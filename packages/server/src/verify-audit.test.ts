@@ -14,9 +14,11 @@ import { entryHash, sealHash } from "./platform/audit/chain.ts";
 import { headsFileName } from "./platform/audit/signed-heads.ts";
 import { Database } from "./platform/db/database.ts";
 import { createLog } from "./platform/log.ts";
+import { HeldTransaction } from "./testing/held-transaction.ts";
 import { copyTenant } from "./testing/tenant-copy.queries.ts";
 import { copyDatabase, createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "./testing/test-server.ts";
+import { until } from "./testing/until.ts";
 import { type TenantReport, type VerifyAuditOptions, verifyRecords } from "./verify-audit.ts";
 
 const log = createLog("silent");
@@ -335,8 +337,30 @@ test("a record that cannot be signed does not keep others from being signed", as
   const msg = "failed to sign the head of an audit record; will retry";
   expect(errors).toContainEqual(expect.objectContaining({ msg, tenantId: stuck }));
   await sql("DROP FUNCTION refuse CASCADE");
-  await sign();
-  expect(await signed()).toBe(3);
+  await until("the last record is signed", async () => {
+    await sign();
+    return (await signed()) === 3;
+  });
+});
+
+test("a tenant with a busy lock keeps no other record from being sealed and signed", async () => {
+  const made = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
+  const ids = made.map(({ id }) => id).toSorted();
+  const [busy = "", ...others] = ids;
+  await sql("UPDATE tenant_generations SET history_sealed = false WHERE tenant_id = ANY ($1)", ids);
+  const held = await HeldTransaction.ofTenant(own.connection, busy);
+  const open = "SELECT tenant_id AS id FROM tenant_generations WHERE NOT history_sealed AND tenant_id = ANY ($1)";
+  try {
+    await sign();
+    expect(await sql(open, ids)).toEqual([{ id: busy }]);
+    expect(await sql("SELECT FROM audit_checkpoints WHERE tenant_id = ANY ($1)", others)).toHaveLength(2);
+  } finally {
+    await held.end();
+  }
+  await until("the other history is sealed", async () => {
+    await sign();
+    return (await sql(open, ids)).length === 0;
+  });
 });
 
 test("a record whose history cannot be sealed keeps no other from being sealed and signed", async () => {
@@ -357,8 +381,10 @@ test("a record whose history cannot be sealed keeps no other from being sealed a
   expect(await sql("SELECT FROM audit_checkpoints WHERE tenant_id = ANY ($1)", [other, signed])).toHaveLength(2);
   const msg = "failed to seal the access history of a tenant; will retry";
   expect(errors).toContainEqual(expect.objectContaining({ msg, tenantId: stuck }));
-  await sign();
-  expect(await sql(open, ids)).toEqual([]);
+  await until("the last history is sealed", async () => {
+    await sign();
+    return (await sql(open, ids)).length === 0;
+  });
 });
 
 test("a record that cannot be read keeps no other from being verified", async () => {

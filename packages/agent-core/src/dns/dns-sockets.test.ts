@@ -3,10 +3,14 @@ import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, expect, test } from "vitest";
+import { StoppedClock } from "../testing/stopped-clock.ts";
 import { longestQuestionBytes } from "./dns-message.ts";
 import { type AnswerBytes, DnsSockets } from "./dns-sockets.ts";
 
-const mostPerSource = 2;
+const mostPerClient = 2;
+const clock = new StoppedClock();
+/** 127.0.0.2 and 127.0.1.2 are the addresses of one client. Nobody has 127.0.0.9. */
+const clientOf = (from: string) => (from === "127.0.0.9" ? undefined : from.split(".").at(-1));
 const closings: (() => void)[] = [];
 const log: string[] = [];
 
@@ -29,7 +33,13 @@ const echo: AnswerBytes = async (question) => question;
 /** Returns the port. By default, each question is answered with the same bytes. */
 async function listening(answer = echo): Promise<number> {
   const port = await freePort();
-  const sockets = new DnsSockets(answer, (message) => void log.push(message), mostPerSource);
+  const sockets = new DnsSockets({
+    answer,
+    clientOf,
+    mostPerClient,
+    clock,
+    log: (message) => void log.push(message),
+  });
   await sockets.listen("127.0.0.1", port);
   closings.push(() => sockets.close());
   return port;
@@ -51,22 +61,39 @@ async function answerOver(socket: Socket): Promise<string | undefined> {
   return Promise.race([answered, closed]);
 }
 
-test("one source address cannot use the TCP connections of the others", async () => {
+test("a client at its limit loses its oldest connection, and nobody else loses one", async () => {
   const port = await listening();
-  const own = [await connectionFrom("127.0.0.2", port), await connectionFrom("127.0.0.2", port)];
+  const other = await connectionFrom("127.0.0.3", port);
+  expect(await answerOver(other)).toBe("000107");
+  const own = [await connectionFrom("127.0.0.2", port), await connectionFrom("127.0.1.2", port)];
   for (const socket of own) expect(await answerOver(socket)).toBe("000107");
-  expect(await answerOver(await connectionFrom("127.0.0.2", port))).toBeUndefined();
-  expect(await answerOver(await connectionFrom("127.0.0.3", port))).toBe("000107");
+  const [oldest, second] = own as [Socket, Socket];
+  const ended = once(oldest, "close");
+  const third = await connectionFrom("127.0.0.2", port);
+  expect(await answerOver(third)).toBe("000107");
+  await ended;
+  for (const socket of [second, third, other]) expect(await answerOver(socket)).toBe("000107");
 });
 
-test("a source address can connect again after it closed a connection", async () => {
+test("an address that belongs to no client gets no connection", async () => {
   const port = await listening();
-  const [first] = [await connectionFrom("127.0.0.2", port), await connectionFrom("127.0.0.2", port)];
-  expect(await answerOver(first as Socket)).toBe("000107");
-  first?.destroy();
-  let answer: string | undefined;
-  while (answer === undefined) answer = await answerOver(await connectionFrom("127.0.0.2", port));
-  expect(answer).toBe("000107");
+  expect(await answerOver(await connectionFrom("127.0.0.9", port))).toBeUndefined();
+  expect(await answerOver(await connectionFrom("127.0.0.2", port))).toBe("000107");
+});
+
+test("a connection ends if a question takes too long, even if bytes of it arrive", async () => {
+  const socket = await connectionFrom("127.0.0.2", await listening());
+  expect(await answerOver(socket)).toBe("000107");
+  clock.pass(9_000);
+  // The time begins again with each answer: the third question is read only after that.
+  for (let count = 0; count < 2; count++) expect(await answerOver(socket)).toBe("000107");
+  clock.pass(9_000);
+  expect(await answerOver(socket)).toBe("000107");
+  // The connection can also end with an error, because the server has not read the byte.
+  const closed = new Promise((resolve) => socket.once("close", resolve));
+  socket.write(Buffer.from([0]));
+  clock.pass(10_000);
+  await closed;
 });
 
 test("ignores longer questions over UDP", async () => {

@@ -1,12 +1,15 @@
 /** Listens for DNS questions over UDP and TCP. The caller provides the answers. */
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from "node:dgram";
 import { createServer, isIP, type Server, type Socket } from "node:net";
+import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import { longestQuestionBytes } from "./dns-message.ts";
+import { TcpConnections } from "./tcp-connections.ts";
 
-/** The most TCP connections of one address to listen on. */
-const mostTcpConnections = 128;
-const tcpIdleMs = 10_000;
+/** The most TCP connections on all addresses. */
+const mostConnections = 256;
+/** The time for a whole question: until it has arrived, and until its answer has been sent. */
+const questionMs = 10_000;
 /** A TCP connection is not read further while so many bytes wait. */
 const bufferedBytes = 16_384;
 
@@ -18,26 +21,34 @@ const bufferedBytes = 16_384;
  */
 export type AnswerBytes = (question: Buffer, from: string, over: "udp" | "tcp") => Promise<Buffer | undefined>;
 
+interface DnsSocketsParts {
+  readonly answer: AnswerBytes;
+  /**
+   * Returns the client with a source address. A client can have several addresses.
+   *
+   * @returns undefined if connections from the address are refused
+   */
+  readonly clientOf?: (from: string) => string | undefined;
+  /** The most TCP connections of one client. */
+  readonly mostPerClient?: number;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 export class DnsSockets {
-  readonly #answer: AnswerBytes;
-  readonly #log: Log;
-  readonly #mostPerSource: number;
-  /** The number of TCP connections by source address. */
-  readonly #connections = new Map<string, number>();
+  readonly #parts: DnsSocketsParts;
+  readonly #connections: TcpConnections;
   #close: (() => void)[] = [];
 
-  /** @param mostPerSource the most TCP connections of one source address; further ones are closed at once */
-  constructor(answer: AnswerBytes, log: Log, mostPerSource = mostTcpConnections) {
-    this.#answer = answer;
-    this.#log = log;
-    this.#mostPerSource = mostPerSource;
+  constructor(parts: DnsSocketsParts) {
+    this.#parts = parts;
+    this.#connections = new TcpConnections(mostConnections, parts.mostPerClient);
   }
 
   /** @throws Error if the address or port cannot be used. Nothing is left open, and the call can be repeated */
   async listen(address: string, port: number): Promise<void> {
     const udp = createSocket({ type: isIP(address) === 6 ? "udp6" : "udp4", ipv6Only: isIP(address) === 6 });
     const tcp = createServer({ allowHalfOpen: true, highWaterMark: bufferedBytes }, (socket) => this.#serveTcp(socket));
-    tcp.maxConnections = mostTcpConnections;
     const closings = [() => udp.close(), () => tcp.close()];
     udp.on("message", (question, from) => void this.#serveUdp(udp, question, from));
     try {
@@ -51,7 +62,7 @@ export class DnsSockets {
       throw error;
     }
     this.#close.push(...closings);
-    udp.on("error", (err) => this.#log("DNS socket failed", { address, err }));
+    udp.on("error", (err) => this.#parts.log("DNS socket failed", { address, err }));
   }
 
   close(): void {
@@ -71,41 +82,36 @@ export class DnsSockets {
   /** A rejection that nothing handles would end the agent, so it is only logged. */
   async #answerOrLog(...[question, from, over]: Parameters<AnswerBytes>): Promise<Buffer | undefined> {
     try {
-      return await this.#answer(question, from, over);
+      return await this.#parts.answer(question, from, over);
     } catch (err) {
-      this.#log("failed to answer a DNS question", { err });
+      this.#parts.log("failed to answer a DNS question", { err });
       return undefined;
     }
   }
 
-  /** Counts a connection until it closes. Returns whether its source may have another one. */
-  #admit(socket: Socket, source: string): boolean {
-    const connections = (this.#connections.get(source) ?? 0) + 1;
-    if (connections > this.#mostPerSource) return false;
-    this.#connections.set(source, connections);
-    socket.once("close", () => {
-      const left = (this.#connections.get(source) ?? 1) - 1;
-      if (left === 0) this.#connections.delete(source);
-      else this.#connections.set(source, left);
-    });
-    return true;
-  }
-
   #serveTcp(socket: Socket): void {
     const source = socket.remoteAddress ?? "";
+    const { clientOf = () => "", clock } = this.#parts;
+    const client = clientOf(source);
     /** The declared length of the question that is being received. */
     let length: number | undefined;
-    let isAnswering = false;
     socket.on("error", () => socket.destroy());
-    if (!this.#admit(socket, source)) {
+    if (client === undefined) {
       socket.destroy();
       return;
     }
-    socket.setTimeout(tcpIdleMs, () => socket.destroy());
+    const connection = { isAnswering: false, end: () => socket.destroy() };
+    const removed = this.#connections.add(client, connection);
+    // A limit of idle time would let a client hold a connection with a byte from time to time.
+    let cancelTimer = clock.after(questionMs, connection.end);
+    socket.once("close", () => {
+      cancelTimer();
+      removed();
+    });
     // One question at a time: the next one is read after this answer is sent. Later ones wait in the socket's buffer,
     // which stops reading when it is full.
     const next = () => {
-      if (isAnswering || socket.destroyed) return;
+      if (connection.isAnswering || socket.destroyed) return;
       length ??= readBytes(socket, 2)?.readUInt16BE(0);
       if (length === 0 || (length !== undefined && length > longestQuestionBytes)) {
         socket.destroy();
@@ -118,7 +124,7 @@ export class DnsSockets {
         return;
       }
       length = undefined;
-      isAnswering = true;
+      connection.isAnswering = true;
       void this.#answerOrLog(question, source, "tcp").then((bytes) => {
         if (bytes === undefined) {
           socket.destroy();
@@ -127,7 +133,10 @@ export class DnsSockets {
         socket.write(Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 255]), bytes]), () => {
           // Neither a cached answer nor a write to an empty buffer returns to the event loop.
           setImmediate(() => {
-            isAnswering = false;
+            if (socket.destroyed) return;
+            cancelTimer();
+            cancelTimer = clock.after(questionMs, connection.end);
+            connection.isAnswering = false;
             next();
           });
         });

@@ -18,7 +18,7 @@ interface ResolvedName {
   staleAt: number;
 }
 
-/** The addresses of names that devices asked for. The store is bounded. */
+/** The addresses of names that devices asked for. The store is bounded. Times are by a monotonic clock. */
 export class ResolvedNames {
   /** Names and their addresses. The name with the oldest question comes first. */
   readonly #names = new Map<string, ResolvedName>();

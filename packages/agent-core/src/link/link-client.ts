@@ -12,7 +12,12 @@ import type {
   VerifiedConfiguration,
   WelcomeIdentity,
 } from "@gatehouse/agent-protocol/link/agent-link";
-import { type HeartbeatAnswer, heartbeatIntervalMs, heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
+import {
+  type HeartbeatAnswer,
+  heartbeatIntervalMs,
+  heartbeatTimeoutMs,
+  longestRoundTripMs,
+} from "@gatehouse/agent-protocol/link/frames";
 import type { Challenge, KeyProof } from "@gatehouse/agent-protocol/link/key-proof";
 import type { Clock } from "../clock.ts";
 import { isSignedBy, sha256 } from "../crypto/signatures.ts";
@@ -76,8 +81,11 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
   #cancelHeartbeat: (() => void) | undefined;
   #heartbeatMs = heartbeatIntervalMs;
   #sequence = 0;
+  /** When the latest heartbeat was sent, by `clock.elapsedMs()`. */
   #sentAt = 0;
+  /** Time of the last frame, by the wall clock, which advances while the machine sleeps. */
   #heardAt = 0;
+  /** The measurement on the present connection. */
   #roundTripTimeMs: number | undefined;
   /** A configuration can be verified only after the key that signed it was pinned. */
   #pinned: Promise<void> = Promise.resolve();
@@ -105,6 +113,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
       log,
       connected: () => {
         this.#heardAt = clock.now();
+        this.#roundTripTimeMs = undefined;
         this.#step({ type: "connected" });
         this.#checkAndSendHeartbeat();
       },
@@ -132,7 +141,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     this.#socket.stop();
   }
 
-  /** Whether the control plane has admitted this agent on the present connection. */
+  /** Whether the control plane has admitted this agent on the current connection. */
   get isOpen(): boolean {
     return this.#link.phase === "open" && this.#socket.connection !== undefined;
   }
@@ -142,7 +151,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     return this.#rejection;
   }
 
-  /** The subprotocol of the present connection, or undefined. */
+  /** The subprotocol of the current connection, or undefined. */
   get subprotocol(): string | undefined {
     return this.#socket.subprotocol;
   }
@@ -152,7 +161,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     if (this.isOpen) this.#socket.say(message);
   }
 
-  /** Reconnects, so that `hello` reports the present state. */
+  /** Reconnects, so that `hello` reports the current state. */
   reconnect(): void {
     this.#step({ type: "overdue" });
   }
@@ -221,13 +230,18 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
       this.#kind.opened?.();
       this.#checkAndSendHeartbeat();
     } else if (frame.type === "heartbeat-answer") {
-      if (frame.sequence === this.#sequence) this.#roundTripTimeMs = clock.now() - this.#sentAt;
+      if (frame.sequence === this.#sequence) this.#measureRoundTrip();
     } else {
       const remedy = this.#kind.remedies[frame.reason];
       log("control plane closed the link", { reason: frame.reason, remedy });
       this.#rejection = remedy ?? this.#rejection;
       this.#step({ type: "goodbye", message: frame });
     }
+  }
+
+  #measureRoundTrip(): void {
+    const elapsedMs = this.#options.clock.elapsedMs() - this.#sentAt;
+    this.#roundTripTimeMs = Math.min(Math.round(elapsedMs), longestRoundTripMs);
   }
 
   #prove(challenge: Challenge): void {
@@ -287,7 +301,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     });
     if (connection !== this.#socket.connection) return;
     this.#sequence += 1;
-    this.#sentAt = clock.now();
+    this.#sentAt = clock.elapsedMs();
     const fields = this.#kind.heartbeat(report, this.#roundTripTimeMs);
     this.#socket.say({ type: "heartbeat", sequence: this.#sequence, ...fields });
   }

@@ -3,12 +3,17 @@ import type { Clock } from "../clock.ts";
 /** A clock that the test advances. */
 export class StoppedClock implements Clock {
   time = Date.now();
-  /** The offset by which the clock was set. Timers do not notice it. */
+  readonly #startedAt = this.time;
+  /** The offset by which the clock was set. Timers and elapsed time do not notice it. */
   setMs = 0;
   #calls = new Set<{ readonly at: number; readonly call: () => void }>();
 
   now(): number {
     return this.time + this.setMs;
+  }
+
+  elapsedMs(): number {
+    return this.time - this.#startedAt;
   }
 
   after(delayMs: number, call: () => void): () => void {

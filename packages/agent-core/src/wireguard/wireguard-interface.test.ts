@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 import { WireGuardInterface } from "./wireguard-interface.ts";
+import { publicKeyOf, replaceKey } from "./wireguard-key.ts";
 
 const own = `${"A".repeat(43)}=`;
 const another = `${"B".repeat(42)}A=`;
@@ -110,6 +114,41 @@ test("without WireGuard in the kernel and without wireguard-go, the message name
   };
   const made = new WireGuardInterface("wg0", machine, "wireguard.key").ensure();
   await expect(made).rejects.toThrow(/not installed \(package wireguard-go\)\. .*Unknown device type/);
+});
+
+test("port, mark and key are set only if they differ", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "gatehouse-key-"));
+  const file = join(folder, "wireguard.key");
+  const live = { key: "(none)", port: "0", mark: "off" };
+  const changes: string[] = [];
+  const programs: ProgramRunner = {
+    read: async () => `${["(none)", live.key, live.port, live.mark].join("\t")}\npeer\t(none)\n`,
+    change: async (_, args) => {
+      changes.push(args.slice(2).join(" ").replace(file, "file"));
+      if (args.includes("private-key")) live.key = await publicKeyOf(file);
+      if (args.includes("listen-port")) live.port = args[3] ?? "";
+      if (args.includes("fwmark")) live.mark = `0x${Number(args[3]).toString(16)}`;
+    },
+    start: () => Promise.reject(new Error("nothing is to be started")),
+  };
+  const wireGuard = new WireGuardInterface("wg0", programs, file);
+  const setTwice = async (set: () => Promise<void>) => {
+    for (let count = 0; count < 2; count++) await set();
+    return changes.splice(0);
+  };
+  try {
+    await publicKeyOf(file);
+    expect(await setTwice(() => wireGuard.setPort(51820))).toEqual(["listen-port 51820 private-key file"]);
+    expect(await setTwice(() => wireGuard.setPort(51821))).toEqual(["listen-port 51821"]);
+    expect(await setTwice(() => wireGuard.setKey(0x6748))).toEqual(["fwmark 26440"]);
+    await replaceKey(file);
+    expect(await setTwice(() => wireGuard.setKey(0x6748))).toEqual(["private-key file"]);
+    // wireguard-go forgets its port if another program has it.
+    live.port = "0";
+    expect(await setTwice(() => wireGuard.setPort(51821))).toEqual(["listen-port 51821"]);
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 describe("changes of peers and routes", () => {

@@ -4,6 +4,7 @@ import type { ConfigurationContent, Peer } from "@gatehouse/agent-protocol/gatew
 import { errorMessage } from "../log.ts";
 import { inputFile, ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 import { differenceOf, sameBlocks } from "./block-lists.ts";
+import { publicKeyIn } from "./wireguard-key.ts";
 
 /** Leaves room for WireGuard's header in a packet of 1,500 bytes over IPv6. */
 const mtuBytes = 1420;
@@ -109,21 +110,15 @@ export class WireGuardInterface {
     return peers;
   }
 
+  /** Sets the key and the port of the interface. */
   async setPort(listenPort: number): Promise<void> {
-    await this.#programs.change("wg", [
-      "set",
-      this.name,
-      "listen-port",
-      String(listenPort),
-      "private-key",
-      this.#privateKeyFile,
-    ]);
+    await this.#setOwn("listen-port", listenPort);
   }
 
   /**
    * Changes the peers that differ. The sessions of other peers continue.
    *
-   * @param wanted the wanted peers by public key
+   * @param wanted the desired peers by public key
    */
   async setPeers(wanted: ReadonlyMap<string, WantedPeer>): Promise<void> {
     const live = await this.livePeers();
@@ -148,7 +143,21 @@ export class WireGuardInterface {
 
   /** Sets the key and the mark of WireGuard's packets. The port stays arbitrary, because this side connects. */
   async setKey(mark: number): Promise<void> {
-    await this.#programs.change("wg", ["set", this.name, "fwmark", String(mark), "private-key", this.#privateKeyFile]);
+    await this.#setOwn("fwmark", mark);
+  }
+
+  /**
+   * Changes the setting and the key if they differ. wireguard-go closes its socket and opens it again even if the port
+   * is the same: packets are lost, and another program can take the port in between.
+   */
+  async #setOwn(setting: "listen-port" | "fwmark", wanted: number): Promise<void> {
+    const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);
+    const [, publicKey, port, mark] = dump.split("\n", 1)[0]?.split("\t") ?? [];
+    const isSet = Number(setting === "listen-port" ? port : mark) === wanted;
+    const hasKey = publicKey !== undefined && publicKey === (await publicKeyIn(this.#privateKeyFile));
+    const changes = isSet ? [] : [setting, String(wanted)];
+    if (!hasKey) changes.push("private-key", this.#privateKeyFile);
+    if (changes.length > 0) await this.#programs.change("wg", ["set", this.name, ...changes]);
   }
 
   /** Sets the interface's addresses, with prefix lengths, and brings the interface up. */

@@ -72,6 +72,12 @@ export async function publicKeyOf(privateKeyFile: string): Promise<string> {
   return publicTextOf(await readOrCreate(privateKeyFile));
 }
 
+/** Returns the public key of the private key in a file; undefined if the file does not exist. @returns base64 */
+export async function publicKeyIn(privateKeyFile: string): Promise<string | undefined> {
+  const text = await readIfExists(privateKeyFile);
+  return text === undefined ? undefined : publicTextOf(privateKeyFrom(text, privateKeyFile));
+}
+
 /**
  * Replaces the private key in a file. The former key is kept beside it, because the agent has to prove that it had it.
  * The agent must not be running.

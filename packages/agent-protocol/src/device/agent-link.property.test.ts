@@ -194,7 +194,7 @@ const randomEvent: fc.Arbitrary<RandomEvent> = fc.oneof(
   ),
 );
 
-test("after any sequence of events, a device uses the wanted configuration, and never one of another tenant", () => {
+test("after any sequence of events, a device uses the desired configuration, and never one of another tenant", () => {
   let used = 0;
   fc.assert(
     fc.property(fc.array(randomEvent, { minLength: 5, maxLength: 30, size: "max" }), (randomEvents) => {

@@ -127,6 +127,9 @@ export const Service = closedObject({
 });
 export type Service = Static<typeof Service>;
 
+/** The most services of a destination. An agent refuses a configuration with more. */
+export const mostServices = 10_000;
+
 /** The most blocks in the `answers` of a destination. An agent refuses a configuration with more. */
 export const mostAnswerRanges = 10_000;
 
@@ -144,7 +147,7 @@ export type Answers = Static<typeof Answers>;
  * service with the packet's protocol and port names the resource whose rules decide.
  */
 export const Destination = closedObject({
-  services: Type.Array(Service, { maxItems: 10_000 }),
+  services: Type.Array(Service, { maxItems: mostServices }),
   /** If no service matches: drop, or decide as internet traffic. */
   otherwise: oneOf(["drop", "internet"]),
   /** The addresses that the name may open; absent: all that are not closed. */

@@ -4,7 +4,7 @@ import { Endpoint, IpAddress, Moment, PublicKey } from "@gatehouse/contract/netw
 import { closedObject, oneOf } from "@gatehouse/contract/schema";
 import Type, { type Static } from "typebox";
 import { ConfigurationName, Sha256, SigningKey } from "../link/envelope.ts";
-import { counter, HeartbeatAnswer, Part } from "../link/frames.ts";
+import { counter, HeartbeatAnswer, longestRoundTripMs, Part } from "../link/frames.ts";
 import { Challenge, KeyProof } from "../link/key-proof.ts";
 import { SigningKeyHandovers } from "../link/signing-key-handover.ts";
 import {
@@ -102,7 +102,7 @@ export const Heartbeat = closedObject({
   /** The share of the capacity in use, 0 to 1. */
   load: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
   /** The round-trip time of an earlier heartbeat. */
-  roundTripTimeMs: Type.Optional(Type.Number({ minimum: 0, maximum: 600_000 })),
+  roundTripTimeMs: Type.Optional(Type.Number({ minimum: 0, maximum: longestRoundTripMs })),
   /** The peers that changed since the last heartbeat. Beyond the limit, they follow in later heartbeats. */
   peers: Type.Array(PeerReport, { maxItems: 1000 }),
   /** Problems that do not prevent enforcement, such as DNS, as text for people. Absent: none. */

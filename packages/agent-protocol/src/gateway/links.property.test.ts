@@ -96,7 +96,9 @@ class World {
   wantedConfiguration(): WantedConfiguration {
     const content = pool[this.knownContent];
     if (content === undefined) throw new Error("Unknown content.");
-    return { generation: this.isKnown, content, lastsUntil: this.now + lifeMs / 2, lastsAtMost: this.now + 2 * lifeMs };
+    const { now, isKnown: generation } = this;
+    const expiresAt = now + lifeMs;
+    return { generation, content, expiresAt, lastsUntil: now + lifeMs / 2, lastsAtMost: now + 2 * lifeMs };
   }
 
   receiveUpdate(): void {
@@ -373,7 +375,7 @@ function inject(world: World, message: ServerMessage): void {
   else world.cut();
 }
 
-test("after any sequence of events, every gateway enforces exactly the wanted configuration", () => {
+test("after any sequence of events, every gateway enforces exactly the desired configuration", () => {
   const tally = { enforced: 0, several: 0 };
   fc.assert(
     fc.property(fc.array(randomEvent, { minLength: 8, maxLength: 24, size: "max" }), (randomEvents) => {

@@ -14,6 +14,8 @@ export type OfferedConfiguration = (Omit<Whole, "content"> & { readonly content:
 export interface WantedConfiguration {
   readonly generation: number;
   readonly content: ContentTree;
+  /** Milliseconds since 1970. A configuration that is signed now expires then, and needs no replacement. */
+  readonly expiresAt: number;
   /** Milliseconds since 1970. A configuration that expires earlier is renewed. */
   readonly lastsUntil: number;
   /** Milliseconds since 1970. A configuration that expires later is replaced: the tenant shortened its lifetime. */
@@ -147,7 +149,7 @@ const refuses: Handler<"failed"> = (link, { configuration, reason, message }, fu
     const enforced = rest.enforced === undefined ? undefined : { ...rest.enforced, content: undefined };
     return offered({ ...rest, enforced }, functions);
   }
-  // The configuration that is wanted now may be accepted. The rejected one would be rejected again.
+  // The configuration that is desired now may be accepted. The rejected one would be rejected again.
   const next: ServerLinkStep =
     link.wanted.generation > configuration.generation
       ? offered(rest, functions)
@@ -214,13 +216,11 @@ function later(link: ServerLink, wanted: WantedConfiguration): WantedConfigurati
   return wanted.generation < link.wanted.generation ? link.wanted : wanted;
 }
 
-/** Sends the wanted configuration, unless the gateway enforces it, or one that is later than this replica knows. */
+/** Sends the desired configuration, unless the gateway enforces it, or one that is later than this replica knows. */
 function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): ServerLinkStep {
   const { wanted, enforced } = link;
   const root = contentRoot(wanted.content, sha256);
-  const { lastsUntil, lastsAtMost } = wanted;
-  const hasLifetime = enforced !== undefined && enforced.expiresAt >= lastsUntil && enforced.expiresAt <= lastsAtMost;
-  const isEnforced = enforced?.root === root && hasLifetime;
+  const isEnforced = enforced?.root === root && hasLifetime(enforced, wanted);
   if (isEnforced || (enforced !== undefined && enforced.name.generation > wanted.generation)) {
     return { link: { ...link, phase: "settled" }, outputs: [] };
   }
@@ -239,6 +239,11 @@ function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): Serve
         };
   const sentAsWhole = message.type === "whole";
   return { link: { ...link, phase: "in-flight", inFlight, sentAsWhole }, outputs: [{ do: "send", message }] };
+}
+
+/** A new configuration always has the lifetime that is wanted. Otherwise configurations would be sent without end. */
+function hasLifetime({ expiresAt }: KnownConfiguration, wanted: WantedConfiguration): boolean {
+  return expiresAt === wanted.expiresAt || (expiresAt >= wanted.lastsUntil && expiresAt <= wanted.lastsAtMost);
 }
 
 function closing(link: ServerLink, reason: Goodbye["reason"]): ServerLinkStep {

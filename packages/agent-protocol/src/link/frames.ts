@@ -6,6 +6,9 @@ export const heartbeatIntervalMs = 10_000;
 /** Without a heartbeat for this long, a gateway is OFFLINE (API specification, "Status transitions"). */
 export const heartbeatTimeoutMs = 30_000;
 
+/** The longest round-trip time that a heartbeat reports, in milliseconds. */
+export const longestRoundTripMs = 600_000;
+
 /** Messages longer than this are sent in parts. The unit is characters of JSON text. */
 export const longestPart = 256 * 1024;
 /** The longest message that a receiver reassembles, in characters. */

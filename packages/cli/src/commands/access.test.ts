@@ -48,7 +48,7 @@ Policies, in order of evaluation:
 
 test("explain shows a denied request and its nearest miss", async () => {
   const { output } = await access("explain", "--device", device, "--resource", "Git", "--country", "FR");
-  expect(output).toMatch(/^Denied: no policy allows\.\n/);
+  expect(output).toMatch(/^Denied: no policy allows access\.\n/);
   expect(output).toContain(`not met  source.country == 'DE'  [source.country is "FR"]`);
   expect(output).toMatch(/\n"Engineers use Git" would allow this if:\n {2}source\.country == 'DE'\n$/);
 });

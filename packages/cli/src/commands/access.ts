@@ -59,7 +59,7 @@ Examples:
     .action(findResources);
   for (const command of [explain, whatCan]) {
     command
-      .option("--user <user>", "Id or e-mail address of the user.")
+      .option("--user <user>", "Id or email address of the user.")
       .option("--device <id>", "Id of the device. Without --user, the device's owner is the user.");
   }
   for (const command of [explain, whoCan]) {
@@ -198,9 +198,9 @@ function parsePort(text: string): number {
   return port;
 }
 
-/** The code in words, such as "no policy allows". */
+/** The code in words, such as "denied by policy". */
 function words(code: string): string {
-  return code.replaceAll(/[_-]/g, " ");
+  return code === "no_policy_allows" ? "no policy allows access" : code.replaceAll(/[_-]/g, " ");
 }
 
 function explanationLines({ decision, context }: AccessDecision): readonly string[] {

@@ -99,7 +99,7 @@ function addAcceptHead(audit: Command): void {
     .command("accept-head")
     .summary("accept the records of a restored backup")
     .description(
-      "Signs the present heads of the audit records, and makes running servers accept them in place of later heads that they remember. Use this command only after restoring a backup: until then, Gatehouse refuses to sign the records. The operator's record keeps the reason.",
+      "Signs the current heads of the audit records, and makes running servers accept them in place of later heads that they remember. Use this command only after restoring a backup: until then, Gatehouse refuses to sign the records. The operator's record keeps the reason.",
     )
     .requiredOption("--reason <text>", "Why the records are older than what was signed.")
     .option("--tenant <id>", "Accept only the record of this tenant, which may be gone.", parseId)

@@ -10,7 +10,7 @@ import type { EnrollingMachine } from "../sign-in/authorization-client.ts";
 /** The properties with which a device is registered. */
 export interface DeviceDescription {
   readonly name: string;
-  /** Id or e-mail address of the user. */
+  /** Id or email address of the user. */
   readonly user: string;
   readonly hardwareId: string;
   readonly os: string;
@@ -128,7 +128,7 @@ async function register(
   return registered;
 }
 
-/** Finds a user by id or e-mail address. @throws CommandFailure */
+/** Finds a user by id or email address. @throws CommandFailure */
 export async function userOf(
   client: ApiClient,
   user: string,
@@ -141,7 +141,7 @@ export async function userOf(
   )) {
     if (email.toLowerCase() === user.toLowerCase()) return { id, label: email };
   }
-  throw new CommandFailure(`No user has the e-mail address ${user}.`, {
+  throw new CommandFailure(`No user has the email address ${user}.`, {
     details: ["Invite the user first, or use the user's id."],
   });
 }

@@ -34,14 +34,14 @@ export function addDeviceSessionCommands(program: Command): void {
     .command("list")
     .summary("list the sessions of devices")
     .description("Lists the latest session of each device, when it ends, and who ended it.")
-    .option("--user <user>", "Only devices of this user, by id or e-mail address.")
+    .option("--user <user>", "Only devices of this user, by id or email address.")
     .option("--device <id>", "Only the device with this id.", parseId)
     .option("--group <group>", "Only devices of the members of this group, by id or name.")
     .addOption(new Option("--state <state>", "Only sessions in this state.").choices(deviceSessionStates))
     .action(listSessions)
     .addHelpText(
       "after",
-      "\nPermissions: devices:read, users:read for an e-mail address, and groups:read for the name of a group.",
+      "\nPermissions: devices:read, users:read for an email address, and groups:read for the name of a group.",
     );
   const end = session
     .command("end")
@@ -56,13 +56,13 @@ export function addDeviceSessionCommands(program: Command): void {
       "Ends the sessions of the named devices, of all devices of the named users, and of all devices of the named groups' members. The devices lose their access until their users sign in again on them.",
     )
     .option("--device <id...>", "Ids of devices.")
-    .option("--user <user...>", "Ids or e-mail addresses of users.")
+    .option("--user <user...>", "Ids or email addresses of users.")
     .option("--group <group...>", "Ids or names of groups.")
     .action(requireSignIn)
     .addHelpText(
       "after",
       `
-Permissions: devices:write, users:read for e-mail addresses, and groups:read for names of groups.
+Permissions: devices:write, users:read for email addresses, and groups:read for names of groups.
 
 Examples:
   gatehouse device-session require-sign-in --user ann@example.com

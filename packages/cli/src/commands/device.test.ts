@@ -176,7 +176,7 @@ describe("gatehouse device", () => {
     [
       ["--user", "nobody@example.com", "--hardware-id", "SERIAL-1"],
       1,
-      "No user has the e-mail address nobody@example.com.",
+      "No user has the email address nobody@example.com.",
     ],
   ])("enrol %j is rejected", async (args, code, message) => {
     const ran = await enrol(...args);

@@ -57,7 +57,7 @@ export function addDeviceSubcommands(device: Command): void {
     .description(
       "Registers this machine as your device: sign in on any machine, and approve it. With --key-file, registers a server with an enrolment key, without a person. With --user, registers it for that user, which requires an API key or gatehouse login. The key is not stored. The device's private key never leaves the machine. If the command is interrupted, run it again.",
     )
-    .option("--user <user>", "Id or e-mail address of the user (default: the person who signs in).")
+    .option("--user <user>", "Id or email address of the user (default: the person who signs in).")
     .addOption(new Option("--key-file <path>", "File with an enrolment key; - for standard input.").conflicts("user"))
     .option("--name <name>", "Name of the device (default: the host name).")
     .option("--hardware-id <id>", "Identifier of the machine (default: the content of /etc/machine-id).")
@@ -65,7 +65,7 @@ export function addDeviceSubcommands(device: Command): void {
     .addHelpText(
       "after",
       `
-Permissions with --user: devices:write, and users:read for an e-mail address.
+Permissions with --user: devices:write, and users:read for an email address.
 
 Examples:
   ${name} enrol --url https://gatehouse.example.com
@@ -196,7 +196,7 @@ async function folderAt(path: string): Promise<DeviceFolder> {
 async function descriptionOf(options: EnrolOptions) {
   const { user } = options;
   if (user === undefined || user === "") {
-    throw new CommandFailure("The user is missing. Set --user to an e-mail address or an id.", {
+    throw new CommandFailure("The user is missing. Set --user to an email address or an id.", {
       exitCode: exitCodes.usage,
     });
   }

@@ -8,8 +8,8 @@ import { parseId } from "./parse-id.ts";
 export function addDomainCommands(program: Command): void {
   const domain = program
     .command("domain")
-    .summary("manage the e-mail domains of a tenant")
-    .description("Manage the e-mail domains that a tenant has proven to own.");
+    .summary("manage the email domains of a tenant")
+    .description("Manage the email domains that a tenant has proven to own.");
   const list = domain
     .command("list")
     .summary("list domains")

@@ -26,7 +26,7 @@ export function addEnrolmentKeyCommands(program: Command): void {
       "Creates an enrolment key and shows it once. Servers that present the key become devices of its user, with its tags.",
     )
     .argument("<name>", "the key's name")
-    .requiredOption("--user <user>", "Id or e-mail address of the user that the devices belong to.")
+    .requiredOption("--user <user>", "Id or email address of the user that the devices belong to.")
     .option("--max-uses <number>", "Number of devices that the key can enrol (default: 1).", parseUses)
     .option("--expires-at <time>", "Expiry of the key, such as 2030-01-31T12:00:00Z (default: in 30 days).")
     .option("--tag <tag...>", "Tags of the devices, which admission rules read as device.tags.")
@@ -34,7 +34,7 @@ export function addEnrolmentKeyCommands(program: Command): void {
     .addHelpText(
       "after",
       `
-Permissions: devices:write, and users:read for an e-mail address.
+Permissions: devices:write, and users:read for an email address.
 
 Examples:
   gatehouse enrolment-key create "Build servers" --user servers@example.com --max-uses 10 --tag build

@@ -61,7 +61,7 @@ export function addIdentityProviderCommands(program: Command): void {
       new Option("--preset <preset>", "Scopes and claims of a common provider.").choices([...providerPresetNames]),
     )
     .requiredOption("--client-id <id>", "Id of the client at the provider.")
-    .option("--link-verified-email", "Link accounts to existing users with the same verified e-mail address.")
+    .option("--link-verified-email", "Link accounts to existing users with the same verified email address.")
     .action(createProvider)
     .addHelpText(
       "after",
@@ -82,7 +82,7 @@ Examples:
     .addOption(
       new Option(
         "--link-verified-email <switch>",
-        "Whether to link accounts to existing users with the same verified e-mail address.",
+        "Whether to link accounts to existing users with the same verified email address.",
       ).choices(["on", "off"]),
     )
     .action(updateProvider);

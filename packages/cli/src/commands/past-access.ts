@@ -18,7 +18,7 @@ export function addPastAccessCommand(access: Command): void {
     .command("at")
     .description("Lists who had access to what at a point in time, and by which policy, from the recorded history.")
     .argument("<time>", "the point in time, such as 2026-03-04T10:00Z")
-    .option("--user <user>", "Id or e-mail address of the user, as it was then.")
+    .option("--user <user>", "Id or email address of the user, as it was then.")
     .option("--device <id>", "Id of the device.")
     .option("--resource <resource>", "Id or name of the resource, as it was then.")
     .option("--from <address>", "Source IP address of the requests.")

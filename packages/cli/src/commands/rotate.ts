@@ -86,7 +86,7 @@ function addAuditKey(rotate: Command): void {
     .command("audit-key")
     .summary("replace the key that signs the audit records")
     .description(
-      "Generates a new key for the signatures of the audit records, on the machine of the server. The present key signs the new one, and the new one the present one: each public key verifies the signatures of both. Running servers use the new key within a checkpoint interval.",
+      "Generates a new key for the signatures of the audit records, on the machine of the server. The current key signs the new one, and the new one the current one: each public key verifies the signatures of both. Running servers use the new key within a checkpoint interval.",
     )
     .option("--json", "Print JSON.")
     .action(async ({ json, ...flags }: RotateOptions) => {
@@ -109,7 +109,7 @@ function addSigningKey(rotate: Command): void {
     .command("signing-key")
     .summary("replace the key that signs a tenant's configurations")
     .description(
-      "Generates a new key for the configurations of the tenant's gateways and devices. The present key signs the new one, so that agents follow by themselves.",
+      "Generates a new key for the configurations of the tenant's gateways and devices. The current key signs the new one, so that agents follow by themselves.",
     )
     .action(async (options: ApiOptions) => {
       const client = apiClient(options, "apiKey");

@@ -38,7 +38,7 @@ export function addSettingsCommands(program: Command): void {
     )
     .option(
       "--session-lifetime <time>",
-      "How long people stay signed in at most: 5m to 30d.",
+      "Maximum duration of a session: 5m to 30d.",
       duration(sessionSeconds, "5m to 30d, such as 12h"),
     )
     .option(

@@ -20,7 +20,7 @@ export function addTenantCommands(program: Command): void {
     .summary("create a tenant")
     .description("Creates a tenant and shows its first API key once.")
     .argument("<name>", "the tenant's name")
-    .requiredOption("--owner-email <email>", "E-mail address of the tenant's owner.")
+    .requiredOption("--owner-email <email>", "Email address of the tenant's owner.")
     .action(createTenant)
     .addHelpText("after", '\nExample:\n  gatehouse tenant create "Example Ltd" --owner-email owner@example.com');
   const list = tenant.command("list").summary("list all tenants").description("Lists all tenants.").action(listTenants);

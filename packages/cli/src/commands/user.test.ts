@@ -46,7 +46,7 @@ test("settings set changes the settings of sign-in", async () => {
   expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("No identity provider is enabled.")]);
 });
 
-test("user commands find the user by e-mail address", async () => {
+test("user commands find the user by email address", async () => {
   await tenant.client.must.post("/tenants/users", { email: "bob@example.com" });
   const made = await gatehouse("user", "invite-link", "bob@example.com", "--json");
   expect(made, made.errors).toMatchObject({ code: 0 });
@@ -58,5 +58,5 @@ test("user commands find the user by e-mail address", async () => {
   const unknown = await gatehouse("user", "invite-link", "nobody@example.com");
   expect([unknown.code, unknown.errors]).toEqual([1, expect.stringContaining("nobody@example.com")]);
   const invalid = await gatehouse("user", "invite-link", "..");
-  expect([invalid.code, invalid.errors]).toEqual([2, expect.stringContaining("Use an e-mail address, or an id")]);
+  expect([invalid.code, invalid.errors]).toEqual([2, expect.stringContaining("Use an email address, or an id")]);
 });

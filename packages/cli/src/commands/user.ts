@@ -24,7 +24,7 @@ export function addUserCommands(program: Command): void {
     .description(
       "Creates a link and a short code, and shows them once. The user registers a passkey with either, within seven days.",
     )
-    .argument("<user>", "the user's id or e-mail address", parseUser)
+    .argument("<user>", "the user's id or email address", parseUser)
     .addOption(new Option("--notify", "Send the link to the user by mail."))
     .action(createLink)
     .addHelpText("after", "\nExample:\n  gatehouse user invite-link ann@example.com --notify");
@@ -32,13 +32,13 @@ export function addUserCommands(program: Command): void {
     .command("list-links")
     .summary("list a user's enrolment links")
     .description("Lists a user's enrolment links, without their secrets.")
-    .argument("<user>", "the user's id or e-mail address", parseUser)
+    .argument("<user>", "the user's id or email address", parseUser)
     .action(listLinks);
   const revoke = user
     .command("revoke-link")
     .summary("revoke an enrolment link")
     .description("Revokes an enrolment link and its code.")
-    .argument("<user>", "the user's id or e-mail address", parseUser)
+    .argument("<user>", "the user's id or email address", parseUser)
     .argument("<link-id>", "the link's id, as shown by user list-links", parseId)
     .action(revokeLink);
   for (const command of [create, list, revoke]) addApiOptions(command, "apiKey");
@@ -100,6 +100,6 @@ function parseUser(text: string): string {
   try {
     return parseId(text);
   } catch {
-    throw new InvalidArgumentError("Use an e-mail address, or an id such as 01890a5d-ac96-774b-bcce-b302099a8057.");
+    throw new InvalidArgumentError("Use an email address, or an id such as 01890a5d-ac96-774b-bcce-b302099a8057.");
   }
 }

@@ -237,7 +237,7 @@ export interface EnrolledMachine {
   /** The id of the device. */
   readonly device: string;
   readonly name: string;
-  /** The e-mail address of the person. */
+  /** The email address of the person. */
   readonly user: string;
   /** Whether an administrator must approve the device. */
   readonly isPending: boolean;

@@ -4,11 +4,11 @@
  */
 import { randomUUID } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { mkdir, open, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { CommandFailure } from "../failure.ts";
+import { lockFile } from "./lock-file.ts";
 
 /** A server to which a person signed in. */
 export interface Context {
@@ -30,9 +30,8 @@ export interface Credentials {
 
 const none: Credentials = { version: 1, contexts: {} };
 
-/** A process that holds the lock longer than this has died, in milliseconds. A refresh takes at most 15 seconds. */
-const staleLockMs = 60_000;
-const lockPollMs = 50;
+/** How long a command waits for the lock, in milliseconds: longer than it takes until a lock is abandoned. */
+const lockWaitMs = 90_000;
 
 /** The file of this user (XDG Base Directory Specification). */
 export function credentialPath(environment: NodeJS.ProcessEnv = process.env): string {
@@ -75,13 +74,16 @@ export function readCredentials(path = credentialPath()): Credentials {
  * Changes the file while no other process does.
  *
  * @param change returns the new content, or undefined to change nothing
+ * @param waitMs how long to wait for other processes, in milliseconds
+ * @throws CommandFailure if another process does not end its change in time
  */
 export async function changeCredentials(
   change: (before: Credentials) => Credentials | undefined | Promise<Credentials | undefined>,
   path = credentialPath(),
+  waitMs = lockWaitMs,
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const release = await lock(`${path}.lock`);
+  const release = await lockFile(`${path}.lock`, waitMs);
   try {
     const after = await change(readCredentials(path));
     if (after !== undefined) await replace(path, `${JSON.stringify(after, undefined, 2)}\n`);
@@ -104,21 +106,6 @@ async function replace(path: string, text: string): Promise<void> {
     await rename(temporary, path);
   } finally {
     await rm(temporary, { force: true });
-  }
-}
-
-async function lock(path: string): Promise<() => Promise<void>> {
-  for (;;) {
-    try {
-      const file = await open(path, "wx", 0o600);
-      await file.close();
-      return () => rm(path, { force: true });
-    } catch (error) {
-      if (!(error instanceof Error && "code" in error && error.code === "EEXIST")) throw error;
-    }
-    const held = await stat(path).catch(() => undefined);
-    if (held !== undefined && Date.now() - held.mtimeMs > staleLockMs) await rm(path, { force: true });
-    else await delay(lockPollMs);
   }
 }
 

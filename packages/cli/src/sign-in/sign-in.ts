@@ -65,34 +65,48 @@ export class StoredSession {
 
   /** @throws CommandFailure if the session is over */
   async accessToken(): Promise<string> {
-    if (isCurrent(this.#context)) return this.#context.accessToken;
+    if (!isCurrent(this.#context) && !(await this.#renew(isCurrent))) throw signedOut(this.#context.url);
+    return this.#context.accessToken;
+  }
+
+  /**
+   * Replaces a token that the server refused, unless another process has replaced it. The clock of this machine can be
+   * wrong, so that the token does not look expired.
+   *
+   * @returns undefined if the session is over
+   */
+  async replaced(refused: string): Promise<string | undefined> {
+    const isRenewed = await this.#renew(({ accessToken }) => accessToken !== refused);
+    return isRenewed ? this.#context.accessToken : undefined;
+  }
+
+  /**
+   * @param isUsable whether the stored tokens need not be replaced
+   * @returns false if the session is over
+   */
+  async #renew(isUsable: (stored: Context) => boolean): Promise<boolean> {
+    let isOver = false;
     // Each refresh token is accepted once, so only one process uses it.
     await changeCredentials(async (before) => {
       const stored = before.contexts[this.#name];
-      if (stored === undefined) throw signedOut(this.#context.url);
-      if (isCurrent(stored)) {
+      if (stored === undefined) {
+        isOver = true;
+        return undefined;
+      }
+      if (isUsable(stored)) {
         this.#context = stored;
         return undefined;
       }
       const client = await connectTo(stored.url);
       const next = await client.refresh(stored);
-      if (next === undefined) throw signedOut(stored.url);
+      if (next === undefined) {
+        isOver = true;
+        return undefined;
+      }
       this.#context = next;
       return { ...before, contexts: { ...before.contexts, [this.#name]: next } };
     });
-    return this.#context.accessToken;
-  }
-
-  /**
-   * Reads the tokens again, after the server has refused one.
-   *
-   * @returns whether another process has replaced the refused token
-   */
-  isReplaced(refused: string): boolean {
-    const stored = readCredentials().contexts[this.#name];
-    if (stored === undefined || stored.accessToken === refused) return false;
-    this.#context = stored;
-    return true;
+    return !isOver;
   }
 
   /** Asks the person to authenticate again, for a dangerous operation. */
@@ -115,7 +129,7 @@ export function findContext({
   if (name !== undefined) return { name, context: requireContext(credentials, name) };
   const { contexts, current } = credentials;
   const origin = url === undefined || !URL.canParse(url) ? undefined : new URL(url).origin;
-  // The present context comes first.
+  // The current context comes first.
   const names = [...(current === undefined ? [] : [current]), ...(url === undefined ? [] : Object.keys(contexts))];
   for (const candidate of names) {
     const context = contexts[candidate];

@@ -25,7 +25,10 @@ beforeEach(async () => {
       code: "recent_authentication_required",
       requestId: "r-1",
     };
-    response.writeHead(401, { "content-type": "application/problem+json" });
+    response.writeHead(401, {
+      "content-type": "application/problem+json",
+      "www-authenticate": 'Bearer realm="gatehouse", error="insufficient_user_authentication"',
+    });
     response.end(JSON.stringify(problem));
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

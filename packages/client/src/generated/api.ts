@@ -969,7 +969,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset a device's WireGuard key
-         * @description Allows the device's agent to report another WireGuard key within 24 hours, without a proof of the present key. The present key stays in use until then. If the token may be known to others, rotate it first.
+         * @description Allows the device's agent to report another WireGuard key within 24 hours, without a proof of the current key. The current key stays in use until then. If the token may be known to others, rotate it first.
          *
          *     Requires a key with the permission `devices:write`.
          */
@@ -1353,7 +1353,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset a gateway's WireGuard key
-         * @description Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the present key. Use it after a machine was set up again. The present key stays in use until then. If the token may be known to others, rotate it first.
+         * @description Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.
          *
          *     Requires a key with the permission `gateways:write`.
          */
@@ -1375,7 +1375,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Rotate the key that signs configurations
-         * @description Generates a new key, which the present key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.
+         * @description Generates a new key, which the current key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.
          *
          *     Requires a key with the permission `gateways:write`.
          */
@@ -2362,7 +2362,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a user's passkeys, revoke open enrolment links and end the user's sessions
-         * @description Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another way in.
+         * @description Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another sign-in method.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -2384,7 +2384,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete a passkey
-         * @description People delete their own passkeys, except for the last way in which they can sign in. Passkeys of others require the permission `users:write`, and every permission that the user holds.
+         * @description People delete their own passkeys, except for their last sign-in method. Passkeys of others require the permission `users:write`, and every permission that the user holds.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -2758,7 +2758,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Delete an identity provider
-         * @description Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last way in cannot be deleted.
+         * @description Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last sign-in method cannot be deleted.
          *
          *     Requires a key with the permission `identity-providers:write`.
          */
@@ -3110,7 +3110,7 @@ export interface components {
         readonly AccessSubject: {
             /** @description `user` or `device`. Requests with any other type are denied. */
             readonly type: string;
-            /** @description Id or e-mail address of a user, or id of a device. */
+            /** @description Id or email address of a user, or id of a device. */
             readonly id: string;
             /** @description Override stored facts of the same name: attributes of a user, posture of a device. In the object `posture`, they override posture in either case. Values other than strings, numbers and booleans count as missing. At most 64 entries; strings of at most 256 characters. */
             readonly properties?: {
@@ -3243,7 +3243,7 @@ export interface components {
             readonly type: "everyone" | "group" | "user" | "device";
             /** Format: uuid */
             readonly id?: string;
-            /** @description The subject's name; for a user, the e-mail address. Omitted if the record was deleted. */
+            /** @description The subject's name; for a user, the email address. Omitted if the record was deleted. */
             readonly name?: string;
         };
         /** @description The actor that made a change. */
@@ -3358,11 +3358,11 @@ export interface components {
             /** @description One entry for each change, in the same order. */
             readonly changes: readonly components["schemas"]["ChangeResult"][];
         };
-        /** @description An address of a private resource in a closed block. It stays in use, but cannot be entered again. */
+        /** @description An address of a private resource in a blocked range. It stays in use, but cannot be entered again. */
         readonly ClosedAddress: {
             readonly resource: components["schemas"]["NamedRecord"];
             readonly address: string;
-            /** @description The closed block that the address is in, contains or embeds, such as 169.254.0.0/16. */
+            /** @description The blocked range that the address is in, contains or embeds, such as 169.254.0.0/16. */
             readonly block: string;
         };
         /** @description A tenant's configuration. A section that is present lists all records of its kind; an omitted section leaves its records unchanged. */
@@ -3406,7 +3406,7 @@ export interface components {
             readonly action: "create" | "update" | "delete";
             /** @enum {string} */
             readonly kind: "group" | "user" | "protocol" | "gateway" | "resource" | "admission-rule" | "policy" | "identity-provider" | "tenant-settings";
-            /** @description The record's name; for a user, the e-mail address; for the tenant's settings, `settings`. */
+            /** @description The record's name; for a user, the email address; for the tenant's settings, `settings`. */
             readonly name: string;
             /** @enum {string} */
             readonly policyType?: "PRIVATE" | "SAAS" | "INTERNET" | "SITETOSITE";
@@ -3564,7 +3564,7 @@ export interface components {
              */
             readonly firstSignIn?: "NEVER" | "INVITED" | "OWN_DOMAINS";
             /**
-             * @description Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address.
+             * @description Whether an account that belongs to no user yet is linked to the active user with the same verified email address.
              * @default false
              */
             readonly linkVerifiedEmail?: boolean;
@@ -3664,12 +3664,12 @@ export interface components {
              */
             readonly configurationLifetime?: number;
             /**
-             * @description How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier.
+             * @description Maximum duration of a session, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends existing sessions earlier.
              * @default 43200
              */
             readonly sessionLifetime?: number;
             /**
-             * @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too.
+             * @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to existing sessions too.
              * @default 3600
              */
             readonly sessionIdleTime?: number;
@@ -3690,11 +3690,11 @@ export interface components {
              */
             readonly deviceSessionLifetime?: number | null;
         };
-        /** @description A user, identified by e-mail address. A user who does not exist yet is invited. */
+        /** @description A user, identified by email address. A user who does not exist yet is invited. */
         readonly ConfiguredUser: {
             /**
              * Format: email
-             * @description The user's e-mail address. Letter case is ignored.
+             * @description The user's email address. Letter case is ignored.
              */
             readonly email: string;
             /** @description First name. */
@@ -3812,7 +3812,7 @@ export interface components {
             readonly publicKeyProved?: boolean;
             /**
              * Format: date-time
-             * @description Until then, the agent may replace its key without a proof of the present one.
+             * @description Until then, the agent may replace its key without a proof of the current one.
              */
             readonly keyResetUntil?: string;
             /**
@@ -3899,7 +3899,7 @@ export interface components {
             readonly firstName?: string;
             readonly lastName?: string;
         };
-        /** @description An e-mail domain of the tenant. */
+        /** @description An email domain of the tenant. */
         readonly Domain: {
             /** Format: uuid */
             readonly id: string;
@@ -3943,7 +3943,7 @@ export interface components {
             /** @enum {string} */
             readonly kind: "user" | "device" | "site";
             readonly id: string;
-            /** @description The subject's name; for a user, the e-mail address. */
+            /** @description The subject's name; for a user, the email address. */
             readonly name: string;
             readonly user?: components["schemas"]["NamedRecord"];
         };
@@ -4059,7 +4059,7 @@ export interface components {
         /** @description A search result with its decision. */
         readonly FoundAccess: {
             readonly id: string;
-            /** @description The record's name; for a user, the e-mail address. */
+            /** @description The record's name; for a user, the email address. */
             readonly name: string;
             /** @enum {string} */
             readonly reason: "allowed_by_policy" | "no_reachable_gateway" | "denied_by_policy" | "restricted_by_policy" | "no_policy_allows" | "unknown_user" | "user_inactive" | "user_pending" | "unknown_device" | "device_without_user" | "device_of_another_user" | "device_inactive" | "device_session_ended" | "unknown_gateway" | "unknown_resource" | "invalid_address" | "no_resource" | "protocol_not_offered" | "unknown_action" | "unknown_subject_type" | "unknown_resource_type" | "invalid_evaluation";
@@ -4124,7 +4124,7 @@ export interface components {
             readonly publicKeyProved?: boolean;
             /**
              * Format: date-time
-             * @description Until then, the agent may replace its key without a proof of the present one.
+             * @description Until then, the agent may replace its key without a proof of the current one.
              */
             readonly keyResetUntil?: string;
             /** @description Version of the gateway's agent, as reported by the agent. */
@@ -4247,11 +4247,11 @@ export interface components {
             /** @description The claim with the names of a person's groups. */
             readonly groupsClaim: string;
             /**
-             * @description Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified e-mail address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.
+             * @description Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified email address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.
              * @enum {string}
              */
             readonly firstSignIn: "NEVER" | "INVITED" | "OWN_DOMAINS";
-            /** @description Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address. Enable it only for providers that verify addresses. */
+            /** @description Whether an account that belongs to no user yet is linked to the active user with the same verified email address. Enable it only for providers that verify addresses. */
             readonly linkVerifiedEmail: boolean;
             /** @description Whether people can sign in with the provider. */
             readonly enabled: boolean;
@@ -4485,7 +4485,7 @@ export interface components {
              * @enum {string}
              */
             readonly type: "everyone" | "group" | "user" | "device";
-            /** @description The subject's id. A user can also be given by e-mail address, a group by name. Omitted for `everyone`. */
+            /** @description The subject's id. A user can also be given by email address, a group by name. Omitted for `everyone`. */
             readonly id?: string;
         };
         /** @description An API key with its secret, which is shown only once. */
@@ -5092,9 +5092,9 @@ export interface components {
         readonly TenantSettings: {
             /** @description How long gateways and devices may enforce a signed configuration without the control plane, in seconds: 10 minutes to 7 days; one day by default. */
             readonly configurationLifetime: number;
-            /** @description How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier. */
+            /** @description Maximum duration of a session, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends existing sessions earlier. */
             readonly sessionLifetime: number;
-            /** @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too. */
+            /** @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to existing sessions too. */
             readonly sessionIdleTime: number;
             /** @description Whether people sign in only through identity providers. Recovery codes remain, so that the owner is never locked out. */
             readonly singleSignOnOnly: boolean;
@@ -6143,7 +6143,7 @@ export interface operations {
             readonly query?: {
                 /** @description Point in time in ISO 8601, with a time zone; now by default. */
                 readonly at?: string;
-                /** @description Id or e-mail address of a user, as it was then. */
+                /** @description Id or email address of a user, as it was then. */
                 readonly user?: string;
                 /** @description Id of a device. */
                 readonly device?: string;
@@ -10722,9 +10722,9 @@ export interface operations {
                 readonly "application/json": {
                     /** @description How long gateways and devices may enforce a signed configuration without the control plane, in seconds: 10 minutes to 7 days; one day by default. */
                     readonly configurationLifetime?: number;
-                    /** @description How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier. */
+                    /** @description Maximum duration of a session, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends existing sessions earlier. */
                     readonly sessionLifetime?: number;
-                    /** @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too. */
+                    /** @description How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to existing sessions too. */
                     readonly sessionIdleTime?: number;
                     /** @description Whether people sign in only through identity providers. Recovery codes remain, so that the owner is never locked out. */
                     readonly singleSignOnOnly?: boolean;

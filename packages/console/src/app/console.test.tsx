@@ -333,7 +333,9 @@ describe("the command palette", () => {
     const user = openConsole("/overview");
     await click(user, new RegExp(`^${t("app.palette.search")}`));
     await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "engi");
-    await user.click(await findAction("Engineering"));
+    const found = await findAction("Engineering");
+    expect(found.querySelector("svg")).not.toBeNull();
+    await user.click(found);
     await waitFor(() => expect(currentPath()).toBe(`/groups/${id}`));
   });
 

@@ -71,12 +71,18 @@ export function Palette() {
   useEffect(() => {
     if (found.length + actions.length > 0) selectFirst();
   }, [found, actions]);
+  /** The icon of the pages of a record. */
+  const iconOf = (path: string) => {
+    const Icon = sets.find((set) => set.path === path)?.icon;
+    return Icon === undefined ? {} : { leftSection: <Icon size={18} aria-hidden /> };
+  };
   const groups: SpotlightActionGroupData[] = [
     {
       group: t("app.palette.records"),
       actions: found.map(({ id, label, path, kind }) => ({
         id,
         label,
+        ...iconOf(path),
         description: kind,
         keywords: search,
         onClick: () => void navigate({ to: `/${path}/${id}` }),
@@ -87,6 +93,7 @@ export function Palette() {
       actions: actions.map(({ id, label, path, kind, parameter }) => ({
         id: `${parameter}-${id}`,
         label,
+        ...iconOf(path),
         description: kind,
         keywords: search,
         onClick: () => void navigate({ to: `/${path}/${id}`, search: { [parameter]: "1" } as never }),
@@ -94,10 +101,10 @@ export function Palette() {
     },
     {
       group: t("app.palette.pages"),
-      actions: sets.map(({ path, title, icon: Icon }) => ({
+      actions: sets.map(({ path, title }) => ({
         id: path,
         label: title,
-        leftSection: <Icon size={18} aria-hidden />,
+        ...iconOf(path),
         onClick: () => void navigate({ to: `/${path}` }),
       })),
     },

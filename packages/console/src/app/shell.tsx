@@ -2,7 +2,6 @@
 import {
   ActionIcon,
   AppShell,
-  Burger,
   Button,
   Group,
   Kbd,
@@ -14,7 +13,7 @@ import {
 } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Link, Outlet, useLocation } from "@tanstack/react-router";
-import { CircleUser, Moon, Search, Sun } from "lucide-react";
+import { CircleUser, Menu, Moon, Search, Sun, X } from "lucide-react";
 import { type ComponentType, useEffect, useRef, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { DemoNotice } from "./demo.tsx";
@@ -51,14 +50,16 @@ export function Shell() {
         <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
           <Group gap="sm" wrap="nowrap">
             {!isVisitor && (
-              <Burger
-                opened={opened}
-                onClick={toggle}
+              <ActionIcon
+                variant="default"
+                size="lg"
                 hiddenFrom="sm"
-                size="sm"
-                lineSize={2}
                 aria-label={t("app.navigation.toggle")}
-              />
+                aria-expanded={opened}
+                onClick={toggle}
+              >
+                {opened ? <X size={18} aria-hidden /> : <Menu size={18} aria-hidden />}
+              </ActionIcon>
             )}
             <img src={iconUrl} alt="" width={24} height={24} />
             <Text fw={600} visibleFrom="xs">

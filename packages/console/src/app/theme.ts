@@ -39,10 +39,14 @@ const dark: MantineColorsTuple = [
   "#080a0d",
 ];
 
+/** The text of the light theme. */
+const ink = "#1b2430";
+
 /** Shades with a contrast of at least 4.5:1 between text and background (WCAG 2.2, 1.4.3), in both themes. */
 export const theme = createTheme({
   primaryColor: "gate",
   primaryShade: { light: 8, dark: 8 },
+  black: ink,
   colors: { gate, dark },
   autoContrast: true,
   defaultRadius: "md",
@@ -90,7 +94,10 @@ export const theme = createTheme({
     // Every notice has an icon. Those that a screen reader must announce at once set their own role.
     Alert: Alert.extend({
       defaultProps: { role: "note", variant: "outline", icon: createElement(TriangleAlert, { "aria-hidden": true }) },
-      styles: { label: { color: "var(--mantine-color-text)" } },
+      styles: {
+        label: { color: "var(--mantine-color-text)" },
+        message: { color: "var(--mantine-color-text)" },
+      },
     }),
   },
 });
@@ -98,8 +105,8 @@ export const theme = createTheme({
 export const cssVariables: CSSVariablesResolver = () => ({
   variables: {},
   light: {
-    "--mantine-color-text": "#1b2430",
-    "--mantine-color-default-color": "#1b2430",
+    "--mantine-color-text": ink,
+    "--mantine-color-default-color": ink,
     "--mantine-color-dimmed": "#4b5560",
     "--mantine-color-placeholder": "#646d76",
     "--mantine-color-anchor": "#2a49b3",

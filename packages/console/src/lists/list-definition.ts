@@ -20,7 +20,7 @@ export interface Column<Row> {
    * `visibleFrom` then hides the column only from tables. A card shows cells without either beside the name.
    */
   readonly isBelow?: true;
-  /** The cell holds buttons, which say themselves what they do. The column then shows no heading. */
+  /** The cell holds buttons, which say themselves what they do. The column is the last one, without a heading. */
   readonly isAction?: true;
 }
 
@@ -41,7 +41,7 @@ export interface Filter<Row> {
   readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "user" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */
   readonly parameter?: string;
-  /** Converts what a person types to what the field holds, such as "Update policy" to "updatePolicy". */
+  /** Converts what a person types to what the field holds, such as "Updated policy" to "updatepolicy". */
   readonly toStored?: (value: string) => string;
   /** Hidden behind the button "More filters". */
   readonly isAdvanced?: boolean;

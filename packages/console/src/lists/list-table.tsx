@@ -55,12 +55,17 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                   />
                 </Table.Th>
               )}
-              {columns.map((column) => (
+              {columns.filter(isFact).map((column) => (
                 <Heading key={column.key} column={column} sort={sort} sortBy={sortBy} />
               ))}
               <Table.Th className="peek-head" visibleFrom="sm">
                 <VisuallyHidden>{t("lists.peek.column")}</VisuallyHidden>
               </Table.Th>
+              {columns.filter(isAction).map((column) => (
+                <Table.Th key={column.key} {...placeOf(column)}>
+                  <VisuallyHidden>{column.title}</VisuallyHidden>
+                </Table.Th>
+              ))}
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
@@ -84,14 +89,12 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                       />
                     </Table.Td>
                   )}
-                  {columns.map((column, index) => (
+                  {columns.filter(isFact).map((column, index) => (
                     <Table.Td
                       key={column.key}
                       data-main={index === 0 || undefined}
                       {...placeOf(column)}
-                      {...(column.isBelow === true && column.isAction !== true
-                        ? { "data-label": column.cardTitle ?? column.title }
-                        : {})}
+                      {...(column.isBelow === true ? { "data-label": column.cardTitle ?? column.title } : {})}
                     >
                       {column.cell(row)}
                     </Table.Td>
@@ -108,6 +111,11 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                       <PanelRightOpen size={15} aria-hidden />
                     </ActionIcon>
                   </Table.Td>
+                  {columns.filter(isAction).map((column) => (
+                    <Table.Td key={column.key} className="row-actions" {...placeOf(column)}>
+                      {column.cell(row)}
+                    </Table.Td>
+                  ))}
                 </Table.Tr>
               ))
             )}
@@ -147,6 +155,15 @@ function placeOf<Row>({ isBelow, visibleFrom }: Column<Row>) {
   return visibleFrom === undefined ? {} : { visibleFrom };
 }
 
+/** Whether the cells hold buttons, which stand at the end of the row. */
+function isAction<Row>(column: Column<Row>): boolean {
+  return column.isAction === true;
+}
+
+function isFact<Row>(column: Column<Row>): boolean {
+  return !isAction(column);
+}
+
 function isSortable<Row>(column: Column<Row>): boolean {
   return sortKey(column) !== undefined;
 }
@@ -160,13 +177,7 @@ interface HeadingProps<Row> {
 function Heading<Row>({ column, sort, sortBy }: HeadingProps<Row>) {
   const key = sortKey(column);
   const visible = placeOf(column);
-  if (key === undefined) {
-    return (
-      <Table.Th {...visible}>
-        {column.isAction === true ? <VisuallyHidden>{column.title}</VisuallyHidden> : column.title}
-      </Table.Th>
-    );
-  }
+  if (key === undefined) return <Table.Th {...visible}>{column.title}</Table.Th>;
   const direction = sort === key ? "ascending" : sort === `-${key}` ? "descending" : "none";
   const Arrow = direction === "ascending" ? ArrowUp : direction === "descending" ? ArrowDown : ChevronsUpDown;
   return (

@@ -128,6 +128,7 @@ function SaveDialog({ list, settings, saved, close }: SaveDialogProps) {
           <TextInput
             label={t("lists.views.name")}
             description={t("lists.views.help")}
+            placeholder={t("common.example", { value: t("lists.views.nameExample") })}
             value={name}
             onChange={(event) => setName(event.currentTarget.value)}
             maxLength={120}

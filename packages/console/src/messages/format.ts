@@ -74,6 +74,13 @@ export function formatList(items: readonly string[]): string {
   return lists.format(items);
 }
 
+/** The names of such a list, and the separators between them. */
+export function listParts(
+  items: readonly string[],
+): readonly { readonly type: "element" | "literal"; readonly value: string }[] {
+  return lists.formatToParts(items);
+}
+
 /** The text with a capital letter at the start, as a sentence. */
 export function capitalize(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;

@@ -10,7 +10,7 @@ import { formatSubjects, namedOf, type SubjectLine } from "./format-subject.ts";
 import type { PlannedChange } from "./planned-change.ts";
 import { RecordLink } from "./record-link.tsx";
 import { Status } from "./status.tsx";
-import { WholePhrases, WholeWords } from "./whole-words.tsx";
+import { WholeNames, WholeWords } from "./whole-words.tsx";
 
 /** The effect of a planned or a completed change. */
 export type Effect = Pick<
@@ -73,7 +73,7 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
                   </Table.Td>
                   <Table.Td data-label={t("records.effect.columns.resources")}>
                     <bdi>
-                      {planned ? <WholePhrases text={formatResources(group)} /> : <LinkedResources group={group} />}
+                      {planned ? <WholeNames names={partsOfResources(group)} /> : <LinkedResources group={group} />}
                     </bdi>
                   </Table.Td>
                   <Table.Td>
@@ -189,21 +189,21 @@ function namedResources({ resources, resourceCount }: EffectGroup) {
 }
 
 /** The first names, the number of the others, and the internet. */
-function formatResources(group: EffectGroup): string {
+function partsOfResources(group: EffectGroup): readonly string[] {
   const { resourceCount, internet } = group;
   const named = namedResources(group).map(({ name }) => name);
   const more = resourceCount - named.length;
-  return formatList([
+  return [
     ...named,
     ...(more > 0 ? [t("records.effect.moreResources", { count: more })] : []),
     ...(internet ? [t("common.theInternet")] : []),
-  ]);
+  ];
 }
 
 /** The resources of a change that was made. A planned one is in a dialog, which a link would leave. */
 function LinkedResources({ group }: { readonly group: EffectGroup }) {
   const records = namedResources(group).map(({ id, name }) => ({ path: "resources", id, name }) as const);
-  return <Linked text={formatResources(group)} records={records} />;
+  return <Linked text={formatList(partsOfResources(group))} records={records} />;
 }
 
 /** A text in which the names of records are links. */

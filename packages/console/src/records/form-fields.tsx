@@ -37,7 +37,8 @@ export type Field = FieldBase &
     | { readonly kind: "duration"; readonly limits: DurationLimits }
     | { readonly kind: "switch" }
     | { readonly kind: "choice"; readonly options: readonly { readonly value: string; readonly label: string }[] }
-    | { readonly kind: "words"; readonly example?: string; readonly suggestions?: readonly string[] }
+    /** Several values. */
+    | { readonly kind: "words"; readonly example: string; readonly suggestions?: readonly string[] }
     /** An RFC 3339 time; empty for none. */
     | { readonly kind: "date-time" }
     /** Ids of records, which the server finds while a person types. */
@@ -52,6 +53,11 @@ export type Field = FieldBase &
         readonly format: (value: unknown) => string;
       }
   );
+
+/** The name of a record, with an example in every form. */
+export function nameField(example: string, others: Pick<FieldBase, "description" | "required"> = {}): Field {
+  return { kind: "text", name: "name", label: t("common.name"), required: true, ...others, example };
+}
 
 /** The heading of a part of a form. */
 export function FormSection({ title, help }: { readonly title: string; readonly help: string }) {
@@ -162,6 +168,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       return (
         <TagsInput
           {...common}
+          description={[description, t("records.form.severalValues")].filter(Boolean).join(" ")}
           placeholder={(value as readonly string[]).length === 0 ? exampleOf(field) : undefined}
           data={[...(field.suggestions ?? [])]}
           maxDropdownHeight={240}

@@ -19,11 +19,13 @@ import {
   User,
   UserCog,
   Users,
+  Waypoints,
   Webhook,
 } from "lucide-react";
 import type { ReactNode } from "react";
 
 const icons: Readonly<Record<string, LucideIcon>> = {
+  access: Waypoints,
   "access-tests": ListChecks,
   addresses: MapPin,
   "admission-rules": ScrollText,

@@ -50,7 +50,7 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
           onChange={setPerson}
           required
         />
-        <Button type="submit" loading={create.isPending}>
+        <Button type="submit" variant="default" loading={create.isPending}>
           {t("enrolmentLinks.createFor")}
         </Button>
       </Group>

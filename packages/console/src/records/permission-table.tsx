@@ -75,7 +75,7 @@ export function PermissionTable(props: PermissionTableProps) {
           <Input.Label component="div" required>
             {label}
           </Input.Label>
-          <Group justify="space-between" gap="xs">
+          <Group justify="space-between" align="baseline" gap="md" wrap="nowrap">
             <Text size="sm" c="dimmed" id={`${id}-presets`}>
               {t("apiKeys.presets.label")}
             </Text>

@@ -61,9 +61,7 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
                 <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
                 <Table.Th>{t("access.found.columns.resources")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.action")}</Table.Th>
-                <Table.Th className="one-line" visibleFrom="lg">
-                  {t("records.policiesTab.changed")}
-                </Table.Th>
+                <Table.Th className="one-line roomy">{t("records.policiesTab.changed")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
@@ -89,7 +87,7 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
                       <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
                     )}
                   </Table.Td>
-                  <Table.Td data-label={t("records.policiesTab.changed")} visibleFrom="lg">
+                  <Table.Td data-label={t("records.policiesTab.changed")} className="roomy">
                     <RelativeTime at={policy.updatedAt} />
                   </Table.Td>
                 </Table.Tr>

@@ -4,7 +4,7 @@ import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { findTitle, openConsole } from "../testing/console-page.tsx";
 import { mockApi, problem } from "../testing/mock-api.ts";
-import { newId } from "../testing/sample.ts";
+import { newId, sample } from "../testing/sample.ts";
 
 test("a record that does not exist leads back to its list, and offers no attempt to repeat", async () => {
   mockApi.answer("get", "/tenants/users/{id}", () => problem("not_found"));
@@ -15,4 +15,12 @@ test("a record that does not exist leads back to its list, and offers no attempt
   expect(screen.queryByRole("button", { name: t("app.problem.retry") })).toBeNull();
   expect(document.title).toBe(t("common.documentTitle", { title }));
   screen.getByText(t("records.notFound.text", { kind: t("records.notFound.kinds.users") }));
+});
+
+test("the times of creation and of the last change begin a row together", async () => {
+  mockApi.answer("get", "/tenants/webhooks/{id}", sample("Webhook", { id: newId() }));
+  openConsole(`/webhooks/${newId()}`);
+  const created = await screen.findByText(t("common.created"), { selector: "dt" });
+  expect(created.parentElement?.hasAttribute("data-starts-row")).toBe(true);
+  expect(document.querySelectorAll("[data-starts-row]")).toHaveLength(1);
 });

@@ -99,7 +99,7 @@ export function RecordPage({
               </Title>
               {status}
             </Group>
-            <Group gap="xs" className="actions record-actions">
+            <Group gap="xs" className="actions">
               {actions}
             </Group>
           </Group>
@@ -139,18 +139,41 @@ export function Panel({ title, about, actions, children }: PanelProps) {
 export interface Fact {
   readonly label: string;
   readonly value: ReactNode;
+  /** An explanation below the value. */
+  readonly note?: string | undefined;
 }
 
 /** The fields of a record as a list of terms and values. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="fields">
-      {facts.map(({ label, value }) => (
-        <div key={label}>
+      {facts.map(({ label, value, note }, index) => (
+        <div key={label} data-starts-row={areTimes(facts[index], facts[index + 1]) || undefined}>
           <dt>{label}</dt>
-          <dd>{value === "" || value === undefined || value === null || value === false ? absent : value}</dd>
+          <dd>
+            {value === "" || value === undefined || value === null || value === false ? absent : value}
+            {note !== undefined && (
+              <Text size="xs" c="dimmed">
+                {note}
+              </Text>
+            )}
+          </dd>
         </div>
       ))}
     </dl>
+  );
+}
+
+/** Whether two facts are the creation and the last change, which stand side by side. */
+function areTimes(first: Fact | undefined, second: Fact | undefined): boolean {
+  return first?.label === t("common.created") && second?.label === t("common.changed");
+}
+
+/** A remark on the whole content of a panel. */
+export function PanelNote({ children }: { readonly children: ReactNode }) {
+  return (
+    <Text size="sm" c="dimmed" mt="md">
+      {children}
+    </Text>
   );
 }

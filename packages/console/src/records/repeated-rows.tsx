@@ -1,7 +1,8 @@
 /** A part of a form with several rows of the same fields, which can be added and removed. */
-import { Button, Fieldset, Group, Input, Stack } from "@mantine/core";
+import { Box, Button, Group, Input, Stack } from "@mantine/core";
 import { Plus } from "lucide-react";
 import type { ReactNode } from "react";
+import { FormSection } from "./form-fields.tsx";
 import { RemoveRow } from "./remove-row.tsx";
 
 interface RepeatedRowsProps<Row> {
@@ -23,9 +24,9 @@ interface RepeatedRowsProps<Row> {
 export function RepeatedRows<Row extends object>(props: RepeatedRowsProps<Row>) {
   const { legend, description, rows, onChange, error, addLabel, newRow, removeLabel, children } = props;
   return (
-    <Fieldset legend={legend} className="repeated-rows">
-      <Stack gap="sm">
-        <Input.Description>{description}</Input.Description>
+    <Box role="group" aria-label={legend} className="repeated-rows">
+      <FormSection title={legend} help={description} />
+      <Stack gap="sm" mt="md">
         {rows.map((row, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: an unsaved row has no other identity
           <div key={index} className="removable-row">
@@ -53,6 +54,6 @@ export function RepeatedRows<Row extends object>(props: RepeatedRowsProps<Row>) 
           {addLabel}
         </Button>
       </Stack>
-    </Fieldset>
+    </Box>
   );
 }

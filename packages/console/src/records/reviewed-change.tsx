@@ -357,6 +357,7 @@ interface ReviewedButtonProps extends Omit<ReviewDialogProps, "close" | "label">
   /** The label of the button, and of the button that confirms. */
   readonly label: string;
   readonly size?: "xs" | "sm";
+  /** The icon of the item in a menu. Buttons have none. */
   readonly icon?: ReactNode;
   /** The query parameter with which the command palette opens the dialog, such as `deactivate`. */
   readonly action?: string;
@@ -366,11 +367,10 @@ interface ReviewedButtonProps extends Omit<ReviewDialogProps, "close" | "label">
 export function ReviewedButton({ size = "sm", icon, action = "", ...change }: ReviewedButtonProps) {
   const [opened, { open, close }] = useEditing(action);
   const menu = useActionMenu();
-  const section = icon === undefined ? {} : { leftSection: icon };
   if (menu?.part === "items") {
     return (
       <Menu.Item
-        {...section}
+        {...(icon === undefined ? {} : { leftSection: icon })}
         {...(change.leaves ? { c: "var(--mantine-color-error)" } : {})}
         onClick={() => menu.open(change.label)}
       >
@@ -387,7 +387,7 @@ export function ReviewedButton({ size = "sm", icon, action = "", ...change }: Re
   }
   return (
     <>
-      <Button variant="default" size={size} onClick={open} {...section}>
+      <Button variant="default" size={size} onClick={open}>
         {change.label}
       </Button>
       {opened && <ReviewDialog {...change} close={close} />}

@@ -1,12 +1,13 @@
 /** A status as a word in a badge. The word carries the meaning without the colour. */
 import { Ban, Check } from "lucide-react";
+import type { ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
 
 /** Each tone has one meaning: it works, it is broken, it waits for something, or nothing is expected of it. */
 export const tones = ["good", "bad", "waiting", "idle"] as const;
 export type Tone = (typeof tones)[number];
 
-export function Status({ tone, children }: { readonly tone: Tone; readonly children: string }) {
+export function Status({ tone, children }: { readonly tone: Tone; readonly children: ReactNode }) {
   return (
     <span className="status" data-tone={tone}>
       <span className="dot" aria-hidden />

@@ -1,6 +1,8 @@
 import { isValidElement, type ReactElement } from "react";
+import { flushSync } from "react-dom";
+import { createRoot } from "react-dom/client";
 import { expect, test } from "vitest";
-import { WholePhrases, WholeWords } from "./whole-words.tsx";
+import { WholeNames, WholePhrases, WholeWords } from "./whole-words.tsx";
 
 /** The words that stay on one line. */
 function wholeWords(text: string): readonly unknown[] {
@@ -30,4 +32,14 @@ test("phrases end at commas and arrows", () => {
     props.children.flatMap((child) => (isValidElement<{ children: string }>(child) ? [child.props.children] : [])),
   );
   expect(phrases).toEqual(["Sales,", "agent-01@example.com and 1 more →", "Jump hosts,", "if “Office hours” is met"]);
+});
+
+test("each name of a list stays whole, with its comma", () => {
+  const container = document.createElement("p");
+  const root = createRoot(container);
+  flushSync(() => root.render(<WholeNames names={["Logs", "Source code", "Staging and test databases"]} />));
+  expect(container.textContent).toBe("Logs, Source code and Staging and test databases");
+  const whole = [...container.querySelectorAll(".record-name")].map(({ textContent }) => textContent);
+  expect(whole).toEqual(["Logs,", "Source code", "Staging and test databases"]);
+  root.unmount();
 });

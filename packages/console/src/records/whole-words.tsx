@@ -1,5 +1,6 @@
 /** Text that does not break inside names unless they are longer than the line. */
 import { Fragment } from "react";
+import { listParts } from "../messages/format.ts";
 
 /** Text whose words, such as "agent-01@example.com", do not break at hyphens. */
 export function WholeWords({ text }: { readonly text: string }) {
@@ -10,6 +11,23 @@ export function WholeWords({ text }: { readonly text: string }) {
       {word.includes("-") ? <span className="record-name whole-word">{word}</span> : word}
     </Fragment>
   ));
+}
+
+/** A list such as "a, b and c", whose names stay whole. */
+export function WholeNames({ names }: { readonly names: readonly string[] }) {
+  const parts = listParts(names);
+  return parts.map(({ type, value }, index) => {
+    // A comma stays at its name. Other separators, such as "and", are separate words.
+    if (type === "literal") return value.replace(/^,/, "");
+    const next = parts[index + 1]?.value ?? "";
+    return (
+      // biome-ignore lint/suspicious/noArrayIndexKey: names repeat, and have no identity
+      <span key={index} className="record-name">
+        {value}
+        {next.startsWith(",") && ","}
+      </span>
+    );
+  });
 }
 
 /** Names and clauses, separated by commas or arrows, each of which stays whole. */

@@ -10,8 +10,8 @@ export const recordErrors = {
   },
   email_taken: {
     status: 409,
-    title: "The e-mail address is taken",
-    explanation: "Another user of the tenant has this e-mail address. Letter case is ignored.",
+    title: "The email address is taken",
+    explanation: "Another user of the tenant has this email address. Letter case is ignored.",
     remedy: "Use another address, or change the user who has it.",
   },
   device_key_taken: {
@@ -54,7 +54,8 @@ export const recordErrors = {
   invitation_expired: {
     status: 409,
     title: "The user's invitation has expired",
-    explanation: "A pending user accepts the invitation by enrolling the first device, within seven days.",
+    explanation:
+      "A pending user accepts the invitation within seven days, by signing in or by enrolling the first device.",
     remedy: "Renew the invitation with POST /tenants/users/{id}/invite.",
   },
   user_deactivated: {
@@ -152,7 +153,7 @@ export const recordErrors = {
     status: 409,
     title: "Another gateway uses the relay port",
     explanation:
-      "A relay identifies the gateway that a packet is for by its port. A `relayPort` therefore belongs to one gateway of the tenant, and no other gateway can listen on that port.",
+      "A relay identifies the gateway that a packet is for by its port. A `relayPort` therefore belongs to one gateway of the tenant, and no other gateway can use it as its WireGuard port.",
     remedy: "Choose another port.",
   },
   too_many_tokens: {
@@ -249,14 +250,14 @@ export const recordErrors = {
   identity_provider_untested: {
     status: 409,
     title: "The identity provider was not tested",
-    explanation: "A provider can be enabled only after a test sign-in with its present settings succeeded.",
+    explanation: "A provider can be enabled only after a test sign-in with its current settings succeeded.",
     remedy: "Start a test with `POST /tenants/identity-providers/{id}/test`, and open the returned address.",
   },
   identity_provider_enabled: {
     status: 409,
     title: "The identity provider is enabled",
     explanation:
-      "Issuer, client, scopes and the claim of groups cannot change while people sign in with the provider: a mistake would lock them out.",
+      "Issuer, client, scopes and the groups claim cannot change while people sign in with the provider: a mistake would lock them out.",
     remedy:
       "Create a second provider with the new settings, test and enable it, and disable the first one; or disable this provider first.",
   },
@@ -277,7 +278,7 @@ export const recordErrors = {
   domain_not_proven: {
     status: 409,
     title: "DNS does not prove the ownership of the domain",
-    explanation: "The TXT record of the domain is missing, has another value, or DNS did not answer in time.",
+    explanation: "The domain's TXT record is missing or has another value, or DNS did not respond in time.",
     remedy: "Publish the record with `recordName` and `recordValue`, and repeat the request once DNS shows it.",
   },
   view_limit_reached: {
@@ -296,7 +297,7 @@ export const recordErrors = {
     status: 409,
     title: "The webhook is not active",
     explanation:
-      "Gatehouse does not deliver to an inactive webhook. `disabledReason` shows whether Gatehouse deactivated it.",
+      "Gatehouse does not deliver to an inactive webhook. `disabledReason` shows whether Gatehouse disabled it.",
     remedy: "Set `active` to true first.",
   },
   webhook_event_gone: {
@@ -344,7 +345,7 @@ export const recordErrors = {
     status: 422,
     title: "The issuer is not allowed",
     explanation:
-      "The URL is malformed, does not use https, or contains a user name, password, query or fragment. Or it points to an address that is not globally reachable.",
+      "The URL is malformed, does not use https, contains forbidden parts, or points to an address that is not globally reachable. The forbidden parts are a user name, a password, a query and a fragment.",
     remedy:
       "Copy the issuer from the provider's metadata. To allow providers in your own network, the operator sets GATEHOUSE_PROVIDER_ALLOWED_NETWORKS.",
   },
@@ -417,7 +418,7 @@ export const recordErrors = {
     status: 422,
     title: "The request costs too much to evaluate",
     explanation:
-      "One request can cost at most 250 million units of evaluation, about 5 seconds of processor time. The cost grows with the number of questions or users, of their policies, and with the work of the admission rules.",
+      "One request can cost at most 250 million units of evaluation, about 5 seconds of processor time. The cost grows with the number of questions, users and policies, and with the cost of the admission rules.",
     remedy: "Ask about fewer records in one request, or simplify the admission rules.",
   },
   not_allowed_in_set: {
@@ -461,7 +462,7 @@ export const recordErrors = {
     status: 422,
     title: "The preview takes too long",
     explanation:
-      "A preview locks the tenant while it tries the changes, so it stops after a few seconds. `errors` points to the first change that was not tried.",
+      "A preview locks the tenant while it performs the changes in a dry run, so it stops after a few seconds. `errors` points to the first change that was not performed.",
     remedy: "Preview fewer or smaller changes at a time.",
   },
   idempotency_key_reused: {
@@ -474,14 +475,14 @@ export const recordErrors = {
     status: 409,
     title: "The user could not sign in any more",
     explanation:
-      "The passkey, enrolment link or identity provider is the last way in for the user, or `singleSignOnOnly` would leave the owner without one.",
+      "The passkey, enrolment link or identity provider is the user's last sign-in method, or `singleSignOnOnly` would leave the owner without one.",
     remedy:
       "Enable an identity provider, create a recovery code, or register another passkey first. A reset removes all passkeys.",
   },
   single_sign_on_only: {
     status: 409,
     title: "The tenant accepts only single sign-on",
-    explanation: "Enrolment links register passkeys, which `singleSignOnOnly` in the tenant's settings excludes.",
+    explanation: "Enrolment links register passkeys, which the tenant setting `singleSignOnOnly` does not allow.",
     remedy: "Invite the person to sign in through an identity provider, or change the setting.",
   },
   mail_not_configured: {
@@ -496,7 +497,7 @@ export const recordErrors = {
     status: 429,
     title: "The daily limit for email is reached",
     explanation:
-      "A tenant can send 10 emails to one address per day (UTC), and 2,000 in total. GATEHOUSE_MAILS_PER_TENANT sets another total. Emails that replace a pending one count too. Nothing was changed.",
+      "A tenant can send 10 emails per address and 2,000 emails in total per day (UTC). GATEHOUSE_MAILS_PER_TENANT sets another total. Emails that replace a pending one count too. Nothing was changed.",
     remedy:
       "Create a link without `notify` and hand it over, or wait for `Retry-After` seconds. With GATEHOUSE_MAILS_PER_TENANT, the operator can raise the daily total of every tenant.",
   },

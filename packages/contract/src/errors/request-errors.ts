@@ -24,7 +24,7 @@ export const requestErrors = {
   missing_api_key: {
     status: 401,
     title: "The API key is missing",
-    explanation: "Every operation requires an API key in the request header `apikey`, or in `Authorization: Bearer`.",
+    explanation: "The request has no credential: no API key, access token or console session.",
     remedy:
       "Send an API key of the tenant in the header `apikey`. Operations under /operator require the operator key.",
   },
@@ -39,16 +39,16 @@ export const requestErrors = {
     status: 401,
     title: "The session has ended",
     explanation:
-      "The console session is unknown, was signed out, was idle for an hour, or is older than twelve hours. A session also ends when its API key expires or is revoked.",
+      "The console session is unknown, was signed out, or exceeded its idle time or lifetime. By default, these are 1 hour and 12 hours. A session also ends when its API key expires or is revoked.",
     remedy: "Sign in again. Programs send an API key in the header `apikey` instead of a session cookie.",
   },
   sign_in_failed: {
     status: 401,
     title: "The sign-in failed",
     explanation:
-      "The passkey, link or code was not accepted, or its user cannot sign in. If another attempt fails too, ask an administrator for a new enrolment link. The response does not say why. Administrators find the reason in the sign-in log, unless the passkey, link or code is unknown, removed or revoked.",
+      "The passkey, link or code was not accepted, or its user cannot sign in. The response does not state the reason.",
     remedy:
-      "Try again, or ask an administrator for a new enrolment link. An unknown, removed or revoked passkey, link or code identifies no tenant. Such attempts are only in the server's log.",
+      "Try again, or ask an administrator for a new enrolment link. Administrators find the reason in the sign-in log. An unknown, removed or revoked passkey, link or code identifies no tenant. Such attempts are only in the server's log.",
   },
   enrolment_link_outgrown: {
     status: 401,
@@ -61,14 +61,14 @@ export const requestErrors = {
     status: 401,
     title: "The operation requires a recent authentication",
     explanation:
-      "A person must have authenticated within the last 15 minutes to call this operation. The header `WWW-Authenticate` has the challenge of RFC 9470. API keys are never asked.",
+      "A person must have authenticated within the last 15 minutes to call this operation. The header `WWW-Authenticate` has the challenge of RFC 9470. Requests with an API key do not require a recent authentication.",
     remedy: "Confirm your identity with a passkey or at the identity provider, and repeat the request.",
   },
   person_required: {
     status: 403,
     title: "The request requires a person's session",
     explanation:
-      "Passkeys, recovery codes and everything below `/tenants/my` belong to a person. API keys, and sessions that represent one, have none.",
+      "Passkeys, recovery codes and everything below `/tenants/my` belong to a person. API keys, and sessions created with an API key, do not represent a person.",
     remedy: "Sign in as the person.",
   },
   passkey_not_accepted: {
@@ -120,7 +120,7 @@ export const requestErrors = {
     status: 403,
     title: "Callers cannot grant more than they hold",
     explanation:
-      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign a role or a group with permissions that it does not hold, or remove them from a user. It cannot add a role with such permissions to a group or remove it. It cannot delete a group that has such a role, change its identity provider mapping, or make it the SAML default. This also applies to empty groups. It cannot deactivate, reactivate or delete a user who holds more permissions, end the user's sessions, or change how the user signs in. `detail` names what exceeds the caller.",
+      "A caller cannot create a key with more permissions, a later expiry or more source addresses than its own. It cannot assign, or remove from a user, a role or group with permissions that it does not hold. It cannot add a role with such permissions to a group or remove it. It cannot delete a group that has such a role, change its identity provider mapping, or make it the SAML default. This also applies to empty groups. It cannot deactivate, reactivate or delete a user who holds more permissions, end the user's sessions, or change how the user signs in. `detail` names the missing permissions or limits.",
     remedy:
       "Grant and remove only permissions that the caller holds, within the key's expiry and source addresses. Otherwise use a key or a role that holds more.",
   },
@@ -190,7 +190,7 @@ export const requestErrors = {
     status: 429,
     title: "Too many requests",
     explanation:
-      "The API key has used up its requests for this minute: 6,000, unless GATEHOUSE_RATE_LIMIT_PER_MINUTE sets another limit. Rejected requests count too. While other tenants are active, a server performs one export, plan, apply or preview of a tenant at a time. If 20 of them are waiting, it refuses further ones. At most 16 requests of a tenant, and 8 from one address, can wait for DNS to verify domains.",
+      "The API key has used up its requests for this minute: 6,000, unless GATEHOUSE_RATE_LIMIT_PER_MINUTE sets another limit. Rejected requests count too. The code is also returned for two other limits. While other tenants are active, a server performs one export, plan, apply or preview of a tenant at a time. If 20 of them are waiting, it refuses further ones. At most 16 requests of a tenant, and 8 from one address, can wait for DNS to verify domains.",
     remedy:
       "Wait for `Retry-After` seconds. The header `RateLimit-Remaining` of each response shows how many requests remain.",
   },

@@ -23,7 +23,7 @@ const Subject = component("NewAccessTestSubject", "The subjects of the test.", {
     description: "`group`: each user of the group. `user`: the user with each of their devices.",
   }),
   id: Type.Optional(
-    Key("The subject's id. A user can also be given by e-mail address, a group by name. Omitted for `everyone`."),
+    Key("The subject's id. A user can also be given by email address, a group by name. Omitted for `everyone`."),
   ),
 });
 

@@ -60,7 +60,7 @@ export const AccessSubject = openComponent("AccessSubject", "The subject that re
   }),
   id: Type.Unsafe<string>({
     ...EntityId,
-    description: "Id or e-mail address of a user, or id of a device.",
+    description: "Id or email address of a user, or id of a device.",
   }),
   properties: Type.Optional(SubjectProperties),
 });
@@ -310,7 +310,7 @@ export const listPastAccess = operation({
     list: list({ sort: [], filter: {} }),
     query: {
       at: { description: "Point in time in ISO 8601, with a time zone; now by default.", maxLength: 40 },
-      user: { description: "Id or e-mail address of a user, as it was then.", maxLength: 256 },
+      user: { description: "Id or email address of a user, as it was then.", maxLength: 256 },
       device: { description: "Id of a device.", maxLength: 64 },
       resource: { description: "Id or name of a resource, as it was then.", maxLength: 256 },
       sourceIp: { description: "Source IP address of the requests; none by default.", maxLength: 64 },

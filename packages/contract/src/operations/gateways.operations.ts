@@ -189,7 +189,7 @@ export const resetGatewayKey = operation({
   tag,
   summary: "Reset a gateway's WireGuard key",
   description:
-    "Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the present key. Use it after a machine was set up again. The present key stays in use until then. If the token may be known to others, rotate it first.",
+    "Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.",
   access: "gateways:write",
   dangerous: true,
   changesAccess: true,
@@ -204,7 +204,7 @@ export const rotateSigningKey = operation({
   tag,
   summary: "Rotate the key that signs configurations",
   description:
-    "Generates a new key, which the present key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.",
+    "Generates a new key, which the current key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.",
   access: "gateways:write",
   dangerous: true,
   refusedInSets: "it replaces the key of all agents at once",

@@ -95,7 +95,7 @@ export const deleteIdentityProvider = operation({
   tag,
   summary: "Delete an identity provider",
   description:
-    "Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last way in cannot be deleted.",
+    "Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last sign-in method cannot be deleted.",
   access: "identity-providers:write",
   changesAccess: true,
   dangerous: true,

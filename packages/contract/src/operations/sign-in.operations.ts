@@ -89,7 +89,7 @@ export const deletePasskey = operation({
   tag,
   summary: "Delete a passkey",
   description:
-    "People delete their own passkeys, except for the last way in which they can sign in. Passkeys of others require the permission `users:write`, and every permission that the user holds.",
+    "People delete their own passkeys, except for their last sign-in method. Passkeys of others require the permission `users:write`, and every permission that the user holds.",
   access: "any-key",
   dangerous: true,
   refusedInSets: "it changes how a person signs in",
@@ -105,7 +105,7 @@ export const resetPasskeys = operation({
   tag,
   summary: "Delete a user's passkeys, revoke open enrolment links and end the user's sessions",
   description:
-    "Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another way in.",
+    "Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another sign-in method.",
   access: "users:write",
   dangerous: true,
   changesAccess: true,

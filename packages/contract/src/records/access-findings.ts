@@ -71,12 +71,12 @@ export type IdlePolicyFinding = Static<typeof IdlePolicyFinding>;
 
 const ClosedAddressFinding = component(
   "ClosedAddress",
-  "An address of a private resource in a closed block. It stays in use, but cannot be entered again.",
+  "An address of a private resource in a blocked range. It stays in use, but cannot be entered again.",
   {
     resource: NamedRecord,
     address: Type.String(),
     block: Type.String({
-      description: "The closed block that the address is in, contains or embeds, such as 169.254.0.0/16.",
+      description: "The blocked range that the address is in, contains or embeds, such as 169.254.0.0/16.",
     }),
   },
 );

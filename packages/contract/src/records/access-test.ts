@@ -69,7 +69,7 @@ const testFields = {
     id: Type.Optional(Uuid),
     name: Type.Optional(
       Type.String({
-        description: "The subject's name; for a user, the e-mail address. Omitted if the record was deleted.",
+        description: "The subject's name; for a user, the email address. Omitted if the record was deleted.",
       }),
     ),
   }),

@@ -1,6 +1,6 @@
 /**
  * A tenant's configuration as one document: the format that `gatehouse export` writes and `gatehouse apply` reads.
- * Records refer to each other by name, to users by e-mail address, and to devices by public key. A section that is
+ * Records refer to each other by name, to users by email address, and to devices by public key. A section that is
  * present lists all records of its kind; an omitted section leaves its records unchanged. Fields with their default
  * value can be omitted.
  */
@@ -112,9 +112,9 @@ export type ConfiguredGroup = Static<typeof ConfiguredGroup>;
 
 const ConfiguredUser = component(
   "ConfiguredUser",
-  "A user, identified by e-mail address. A user who does not exist yet is invited.",
+  "A user, identified by email address. A user who does not exist yet is invited.",
   {
-    email: described(Email, "The user's e-mail address. Letter case is ignored."),
+    email: described(Email, "The user's email address. Letter case is ignored."),
     firstName: Type.Optional(shortText(120, "First name.")),
     lastName: Type.Optional(shortText(120, "Last name.")),
     groups: namesOf("a group", maxGroupsOfUser, "The user's groups; only the tenant's default group if omitted.", {
@@ -247,7 +247,7 @@ const ConfiguredPolicy = component("ConfiguredPolicy", "A policy, identified by 
   allDevices: flag(false, "Whether the policy applies to all devices."),
   allResources: flag(false, "Whether the policy applies to all resources."),
   groups: namesOf("a group", 5_000, "Groups whose members the policy applies to."),
-  users: listOf(described(Email, "E-mail address of a user."), 5_000, "Users that the policy applies to.", {
+  users: listOf(described(Email, "Email address of a user."), 5_000, "Users that the policy applies to.", {
     uniqueItems: true,
   }),
   devices: listOf(ConfiguredDevice, 5_000, "Devices that the policy applies to."),
@@ -301,7 +301,7 @@ const ConfiguredIdentityProvider = component(
     ),
     linkVerifiedEmail: flag(
       false,
-      "Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address.",
+      "Whether an account that belongs to no user yet is linked to the active user with the same verified email address.",
     ),
     enabled: flag(
       false,
@@ -419,7 +419,7 @@ const ConfigurationChange = component("ConfigurationChange", "A record that is c
   action: oneOf(["create", "update", "delete"]),
   kind: oneOf(configuredKinds),
   name: Type.String({
-    description: "The record's name; for a user, the e-mail address; for the tenant's settings, `settings`.",
+    description: "The record's name; for a user, the email address; for the tenant's settings, `settings`.",
   }),
   policyType: Type.Optional(oneOf(policyTypes)),
   implied: Type.Optional(

@@ -233,7 +233,7 @@ export type AccessDecisions = Static<typeof AccessDecisions>;
 /** A search result with the decision that allows it. */
 export const FoundAccess = component("FoundAccess", "A search result with its decision.", {
   id: Type.String(),
-  name: Type.String({ description: "The record's name; for a user, the e-mail address." }),
+  name: Type.String({ description: "The record's name; for a user, the email address." }),
   ...contextFields,
 });
 export type FoundAccess = Static<typeof FoundAccess>;

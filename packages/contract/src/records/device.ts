@@ -109,7 +109,7 @@ export const Device = component("Device", "A machine with which a user connects 
   keyResetUntil: Type.Optional(
     Type.Unsafe<Static<typeof Timestamp>>({
       ...Timestamp,
-      description: "Until then, the agent may replace its key without a proof of the present one.",
+      description: "Until then, the agent may replace its key without a proof of the current one.",
     }),
   ),
   approval: Type.Optional(

@@ -4,7 +4,7 @@ import { component, identity, nullable, Timestamp } from "../schema.ts";
 /** The most domains of a tenant. */
 export const maxDomains = 50;
 
-export const Domain = component("Domain", "An e-mail domain of the tenant.", {
+export const Domain = component("Domain", "An email domain of the tenant.", {
   ...identity,
   domain: Type.String({ description: "The domain in lower case. International names are in ASCII (`xn--`)." }),
   verifiedAt: nullable(

@@ -26,7 +26,7 @@ export type AccessCounts = Static<typeof AccessCounts>;
 export const EffectSubject = component("EffectSubject", "A subject whose access changes.", {
   kind: oneOf(["user", "device", "site"]),
   id: Type.String(),
-  name: Type.String({ description: "The subject's name; for a user, the e-mail address." }),
+  name: Type.String({ description: "The subject's name; for a user, the email address." }),
   user: Type.Optional(NamedRecord),
 });
 

@@ -2,7 +2,7 @@ import Type, { type Static } from "typebox";
 import { component, nullable, oneOf, Timestamp } from "../schema.ts";
 
 export const syncStates = [
-  /** The gateway reported that it applied the wanted configuration. */
+  /** The gateway reported that it applied the desired configuration. */
   "applied",
   /** The configuration was sent to the gateway. */
   "sent",

@@ -55,11 +55,11 @@ export const IdentityProvider = component(
     groupsClaim: Type.String({ description: "The claim with the names of a person's groups." }),
     firstSignIn: oneOf(firstSignIns, {
       description:
-        "Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified e-mail address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.",
+        "Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified email address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.",
     }),
     linkVerifiedEmail: Type.Boolean({
       description:
-        "Whether an account that belongs to no user yet is linked to the active user with the same verified e-mail address. Enable it only for providers that verify addresses.",
+        "Whether an account that belongs to no user yet is linked to the active user with the same verified email address. Enable it only for providers that verify addresses.",
     }),
     enabled: Type.Boolean({ description: "Whether people can sign in with the provider." }),
     testedAt: nullable(Timestamp),

@@ -24,12 +24,12 @@ export const tenantSettingsFields = {
   sessionLifetime: Type.Integer({
     ...sessionSeconds,
     description:
-      "How long a person stays signed in at most, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends present sessions earlier.",
+      "Maximum duration of a session, in seconds: 5 minutes to 30 days; 12 hours by default. A shorter time also ends existing sessions earlier.",
   }),
   sessionIdleTime: Type.Integer({
     ...sessionSeconds,
     description:
-      "How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to present sessions too.",
+      "How long a session can be without a request before it ends, in seconds: 5 minutes to 30 days; 1 hour by default. A shorter time applies to existing sessions too.",
   }),
   singleSignOnOnly: Type.Boolean({
     description:

@@ -1,6 +1,7 @@
 import type { DnsMessage } from "@gatehouse/agent-core/dns/dns-message";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { expensiveMessage } from "@gatehouse/agent-core/testing/expensive-message";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
 import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
@@ -16,6 +17,7 @@ interface World {
   readonly refuses?: boolean;
   readonly outside?: readonly string[];
   readonly hasNone?: boolean;
+  readonly closed?: string;
 }
 
 /**
@@ -23,13 +25,14 @@ interface World {
  * were asked.
  */
 function dnsWith(world: World) {
-  const { answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone, failsToForward } = world;
+  const { answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone, failsToForward, closed } = world;
   const events: string[] = [];
   const names = new ResolvedNames();
-  let now = 1_000_000;
+  const clock = new StoppedClock();
   const dns = new DeviceDns({
     configuration: () => (hasNone === true ? undefined : configuration),
     bypassHosts: () => new Set(outside),
+    isClosed: (address) => address === closed,
     names,
     namesChanged: () => {
       events.push("tunnel");
@@ -52,7 +55,7 @@ function dnsWith(world: World) {
       return Promise.resolve(isSilent === true ? undefined : Buffer.from(question));
     },
     machineResolvers: () => Promise.resolve(["192.0.2.53"]),
-    clock: { now: () => now, after: () => () => {} },
+    clock,
     log: () => {},
   });
   const question = (name: string, type: string) =>
@@ -63,7 +66,7 @@ function dnsWith(world: World) {
     return { id: answer?.id, rcode: answer?.rcode, answers: answer?.answers ?? [] };
   };
   const named = () => names.named({ destinations: { "git.internal.example.com": 1, "*.internal.example.com": 2 } });
-  return { dns, ask, events, named, question, passTime: (ms: number) => (now += ms) };
+  return { dns, ask, events, named, question, clock };
 }
 
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
@@ -128,6 +131,17 @@ describe("DNS on a device", () => {
     expect(named().size).toBe(0);
   });
 
+  test("leaves the address of the network's router out of answers, and never routes it", async () => {
+    const { dns, ask, named, clock } = dnsWith({
+      answers: [record, { ...record, data: "192.168.1.1" }],
+      closed: "192.168.1.1",
+    });
+    expect((await ask(record.name)).answers).toMatchObject([{ data: "10.90.0.7" }]);
+    clock.pass(60_000);
+    await dns.refresh();
+    expect([...named().keys()]).toEqual(["10.90.0.7"]);
+  });
+
   test.each([
     [{ isSilent: true }, "SERVFAIL"],
     [{ rcode: "NXDOMAIN" }, "NXDOMAIN"],
@@ -149,13 +163,26 @@ describe("DNS on a device", () => {
   });
 
   test("keeps addresses 10 minutes after they expire, and as long as the name is queried and has them", async () => {
-    const { dns, ask, named, passTime, events } = dnsWith({ answers: [record] });
+    const { dns, ask, named, clock, events } = dnsWith({ answers: [record] });
     await ask("git.internal.example.com");
-    passTime(9 * 60_000);
+    clock.pass(9 * 60_000);
     await dns.refresh();
     expect(events.filter((event) => event.startsWith("100.64.255.1"))).toHaveLength(3);
-    passTime(9 * 60_000);
+    clock.pass(9 * 60_000);
     expect(named().size).toBe(1);
+  });
+
+  test("forgets addresses by the time that has passed, not by the wall clock", async () => {
+    const { dns, ask, named, clock, events } = dnsWith({ answers: [record] });
+    await ask("git.internal.example.com");
+    clock.setMs = -5 * 3_600_000;
+    clock.pass(60_000);
+    await dns.refresh();
+    expect(events.filter((event) => event.startsWith("100.64.255.1"))).toHaveLength(3);
+    clock.setMs = 0;
+    await dns.refresh();
+    expect(named().size).toBe(1);
+    expect(events.filter((event) => event.startsWith("100.64.255.1"))).toHaveLength(3);
   });
 
   test("ignores messages that are not questions", async () => {

@@ -5,7 +5,7 @@
  */
 
 import type { Clock } from "@gatehouse/agent-core/clock";
-import { decodeQuestion, hasOtherOpcode } from "@gatehouse/agent-core/dns/dns-message";
+import { type DnsMessage, decodeQuestion, hasOtherOpcode } from "@gatehouse/agent-core/dns/dns-message";
 import {
   addressesOf,
   addressTypes,
@@ -26,6 +26,7 @@ import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import type { AskUpstream } from "@gatehouse/agent-core/dns/upstream";
 import type { Log } from "@gatehouse/agent-core/log";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
+import type { Answer } from "dns-packet";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 const mostQuestions = 512;
@@ -48,6 +49,8 @@ export interface DeviceDnsParts {
    * matches.
    */
   readonly bypassHosts: () => ReadonlySet<string>;
+  /** Whether names may not have an address, because a router of the machine has it. */
+  readonly isClosed: (address: string) => boolean;
   readonly names: ResolvedNames;
   /** Routes new addresses through their gateways. Resolves when the machine has the routes. */
   readonly namesChanged: () => Promise<void>;
@@ -70,7 +73,8 @@ export class DeviceDns {
 
   constructor(parts: DeviceDnsParts) {
     this.#parts = parts;
-    this.#sockets = new DnsSockets((question, _, over) => this.answer(question, over), parts.log);
+    const { clock, log } = parts;
+    this.#sockets = new DnsSockets({ answer: (question, _, over) => this.answer(question, over), clock, log });
   }
 
   /** @throws Error if the address or port cannot be used */
@@ -130,8 +134,8 @@ export class DeviceDns {
   async refresh(): Promise<void> {
     const { configuration, names, clock, namesChanged } = this.#parts;
     const current = configuration();
-    let isChanged = names.forget(clock.now());
-    const stale = current === undefined ? [] : [...names.staleOfAsked(destinationsOf(current), clock.now())];
+    let isChanged = names.forget(clock.elapsedMs());
+    const stale = current === undefined ? [] : [...names.staleOfAsked(destinationsOf(current), clock.elapsedMs())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
         isChanged = (await this.#refreshName(name)) || isChanged;
@@ -155,11 +159,21 @@ export class DeviceDns {
     if (!isAddress && !otherTypes.has(type)) return emptyReply("NOERROR");
     const answer = await this.#parts.askGateway({ name, type }, gateway.addresses);
     if (answer === undefined) return emptyReply("SERVFAIL");
-    const reply = replyOf(answer.rcode, answersTo(name, type, answer));
+    const reply = replyOf(answer.rcode, this.#answersTo(name, type, answer));
     if (!isAddress || reply.rcode === "SERVFAIL") return reply;
     const { names, clock, namesChanged } = this.#parts;
-    if (names.learn(name, reply.addresses, reply.ttlMs, clock.now(), true)) await namesChanged();
+    if (names.learn(name, reply.addresses, reply.ttlMs, clock.elapsedMs(), true)) await namesChanged();
     return reply;
+  }
+
+  /** Returns the answers without closed addresses. A program would send its packets past the tunnel. */
+  #answersTo(name: string, type: string, answer: DnsMessage): readonly Answer[] {
+    const { isClosed, log } = this.#parts;
+    return answersTo(name, type, answer).filter((one) => {
+      if (!("data" in one) || !addressTypes.has(one.type) || !isClosed(String(one.data))) return true;
+      log("a name has the address of this network's router; left the address out", { name, address: one.data });
+      return false;
+    });
   }
 
   async #refreshName(name: string): Promise<boolean> {
@@ -168,15 +182,15 @@ export class DeviceDns {
     const replies = await Promise.all(
       [...addressTypes].map(async (type) => {
         const answer = gateway === undefined ? undefined : await askGateway({ name, type }, gateway.addresses);
-        return answer === undefined ? [] : answersTo(name, type, answer);
+        return answer === undefined ? [] : this.#answersTo(name, type, answer);
       }),
     );
     const answers = replies.flat();
     if (addressesOf(answers).length === 0) {
-      names.postpone(name, clock.now() + retryMs);
+      names.postpone(name, clock.elapsedMs() + retryMs);
       return false;
     }
-    return names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.now(), false);
+    return names.learn(name, addressesOf(answers), lowestTtlMs(answers), clock.elapsedMs(), false);
   }
 }
 

@@ -46,6 +46,20 @@ test.each<[what: string, files: Record<string, string>, remembered: readonly str
   expect(stored()).toEqual(found);
 });
 
+test("all resolvers include those behind a resolver on the machine, and no unreadable files", async () => {
+  const files: Record<string, string> = {
+    "/etc/resolv.conf": `nameserver ${own}\nnameserver 127.0.0.1`,
+    "/run/NetworkManager/no-stub-resolv.conf": "nameserver 192.0.2.53",
+    "/run/systemd/resolve/resolv.conf": `nameserver 192.0.2.54\nnameserver ${own}`,
+  };
+  const memory = { resolvers: async () => [], storeResolvers: async () => undefined };
+  const machine = new MachineResolvers(own, memory, async (path) => {
+    if (path.includes("dnsmasq")) throw new Error("permission denied");
+    return files[path];
+  });
+  expect(await machine.all()).toEqual(["127.0.0.1", "192.0.2.54", "192.0.2.53"]);
+});
+
 test("a host name is not a resolver", () => {
   expect(nameservers("nameserver example.com\n nameserver 192.0.2.1 \noptions x")).toEqual(["192.0.2.1"]);
 });

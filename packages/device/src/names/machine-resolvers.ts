@@ -7,6 +7,13 @@ const resolverFiles = { programs: "/etc/resolv.conf", resolved: "/run/systemd/re
 /** The addresses of systemd-resolved. It could forward a question back to the agent. */
 const resolvedStubs: ReadonlySet<string> = new Set(["127.0.0.53", "127.0.0.54"]);
 
+/** Files in which programs list their upstream resolvers if they serve DNS on the machine. */
+const upstreamFiles = [
+  resolverFiles.resolved,
+  "/run/NetworkManager/no-stub-resolv.conf",
+  "/run/dnsmasq/resolv.conf",
+] as const;
+
 /** Stores the last known resolvers, for when the file lists only the agent. */
 export interface ResolverMemory {
   resolvers(): Promise<readonly string[]>;
@@ -39,6 +46,14 @@ export class MachineResolvers {
       this.#stored = found.join(" ");
     }
     return found;
+  }
+
+  /** Returns the current resolvers, and those to which other programs of the machine forward questions. */
+  async all(): Promise<readonly string[]> {
+    // Another program's file may be unreadable.
+    const texts = await Promise.all(upstreamFiles.map((file) => this.#read(file).catch(() => undefined)));
+    const found = [...(await this.now()), ...texts.flatMap((text) => nameservers(text))];
+    return [...new Set(found)].filter((address) => address !== this.#own);
   }
 }
 

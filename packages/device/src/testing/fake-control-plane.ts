@@ -82,7 +82,7 @@ export class FakeControlPlane {
     return this.#signing.publicKey.export({ format: "der", type: "spki" }).subarray(-32).toString("base64");
   }
 
-  /** Replaces the signing key. @param isSigned whether the present key signs the new one */
+  /** Replaces the signing key. @param isSigned whether the current key signs the new one */
   rotate(isSigned = true): void {
     const { signingKey: from, ...present } = { signingKey: this.signingKey, key: this.#signing.privateKey };
     this.#signing = generateKeyPairSync("ed25519");

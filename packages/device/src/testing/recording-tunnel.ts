@@ -1,7 +1,7 @@
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { WantedTunnel } from "../tunnel/wanted-tunnel.ts";
 
-/** A tunnel that only records the wanted state. */
+/** A tunnel that only records the desired state. */
 export class RecordingTunnel {
   wanted: WantedTunnel | undefined;
   refusal: string | undefined;

@@ -20,7 +20,7 @@ interface DrainRoute {
   readonly blocks: readonly string[];
   /** The addresses that this gateway carried, as `first-last`. In nested blocks, the longest prefix counts. */
   readonly ranges: readonly string[];
-  /** When the draining ends, milliseconds since 1970. */
+  /** When the draining ends, by a monotonic clock. */
   readonly until: number;
 }
 

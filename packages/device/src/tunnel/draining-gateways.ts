@@ -1,4 +1,7 @@
-/** Lets connections finish at gateways that the tunnel no longer has, over the drain tunnel. */
+/**
+ * Lets connections finish at gateways that the tunnel no longer has, over the drain tunnel. Durations are by
+ * `clock.elapsedMs()`.
+ */
 import type { Clock } from "@gatehouse/agent-core/clock";
 import type { Log } from "@gatehouse/agent-core/log";
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
@@ -54,10 +57,11 @@ export class DrainingGateways {
   }
 
   /** Ends the draining of gateways that no longer answer, or whose time is over. Their remaining connections break. */
-  async endSilent(applied: WantedTunnel, now: number): Promise<void> {
-    const { drainTunnel } = this.#parts;
+  async endSilent(applied: WantedTunnel): Promise<void> {
+    const { drainTunnel, clock } = this.#parts;
     if (drainTunnel === undefined || this.#current.routes.length === 0) return;
     const live = await drainTunnel.livePeers();
+    const now = clock.elapsedMs();
     for (const [key, selection] of this.#selections) {
       this.#selections.set(key, observedSelection(selection, live.get(key), now));
     }
@@ -81,12 +85,11 @@ export class DrainingGateways {
     if (drainTunnel === undefined || (!isGone && this.#current.routes.length === 0)) return notDraining;
     // Without access to anything, connections have no right to finish.
     if (wanted.peers.size === 0) return notDraining;
-    const now = clock.now();
     const live = isGone ? await tunnel.livePeers() : new Map<string, LivePeer>();
     const isAnswering = (key: string) =>
       selections.get(key)?.unansweredSince === undefined &&
-      (live.get(key)?.lastHandshake ?? 0) > now - wireGuardSessionMs;
-    return nextDraining(this.#current, applied, wanted, isAnswering, now);
+      (live.get(key)?.lastHandshake ?? 0) > clock.now() - wireGuardSessionMs;
+    return nextDraining(this.#current, applied, wanted, isAnswering, clock.elapsedMs());
   }
 
   /** If the machine refuses the drain tunnel, the connections break. */
@@ -104,7 +107,7 @@ export class DrainingGateways {
     this.#selections = new Map(
       this.#current.routes.map(({ publicKey, endpoint }) => [
         publicKey,
-        selectionFor({ endpoint, relays: [] }, this.#selections.get(publicKey), clock.now()),
+        selectionFor({ endpoint, relays: [] }, this.#selections.get(publicKey), clock.elapsedMs()),
       ]),
     );
   }

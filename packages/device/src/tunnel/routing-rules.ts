@@ -28,6 +28,9 @@ const priorities = {
 } as const;
 const ownPriorities: ReadonlySet<number> = new Set(Object.values(priorities));
 
+/** The port of DHCP servers. DHCP for IPv6 uses link-local addresses only. */
+const dhcp = { ipproto: "udp", dport: 67 } as const;
+
 type Family = "-4" | "-6";
 const families: readonly Family[] = ["-4", "-6"];
 
@@ -43,15 +46,18 @@ interface LiveRule {
   readonly table: string;
 }
 
-/** Returns the wanted rules of a family, in the syntax of `ip rule add` and `ip rule del`. */
+/** Returns the desired rules of a family, in the syntax of `ip rule add` and `ip rule del`. */
 export function wantedRules({ routes, bypassRoutes }: WantedTunnel, family: Family): readonly string[] {
   const isOfFamily = (text: string) => text.includes(":") === (family === "-6");
   if (!routes.some(isOfFamily)) return [];
-  const rules = bypassRoutes
+  // A gateway that answers the machine's DHCP client could choose its resolvers and routes.
+  const rules = family === "-4" ? [ruleText({ priority: priorities.bypass, ...dhcp, table: "main" })] : [];
+  const paths = bypassRoutes
     .filter(({ address }) => isOfFamily(address))
     .map(({ address, protocol, port }: BypassRoute) =>
       ruleText({ priority: priorities.bypass, dst: address, ipproto: protocol, dport: port, table: "main" }),
     );
+  rules.push(...paths);
   rules.push(drainRule(priorities.drain, drainTable));
   rules.push(unmarked(priorities.tunnel, tunnelTable));
   if (everything.some((block) => isOfFamily(block) && routes.includes(block))) {
@@ -69,17 +75,29 @@ export class RoutingRules {
     this.#programs = programs;
   }
 
-  /** Adds new rules before it deletes old ones, so that no packet of the tunnel takes another path in between. */
-  async set(wanted: Pick<WantedTunnel, "routes" | "bypassRoutes">): Promise<void> {
+  /**
+   * Adds new rules before a change of the routes, and deletes old ones afterwards. So no packet takes another path in
+   * between, and no route ever captures an address that must stay outside the tunnel.
+   */
+  async set(wanted: Pick<WantedTunnel, "routes" | "bypassRoutes">, changeRoutes = async () => {}): Promise<void> {
+    const removals: (readonly [family: Family, lines: readonly string[]])[] = [];
     for (const family of families) {
       const live = await this.#live(family);
       const rules = wantedRules({ addresses: [], peers: new Map(), ...wanted }, family);
-      const lines = [
-        ...rules.filter((rule) => !live.includes(rule)).map((rule) => `rule add ${rule}`),
-        ...live.filter((rule) => !rules.includes(rule)).map((rule) => `rule del ${rule}`),
-      ];
-      if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
+      const added = rules.filter((rule) => !live.includes(rule));
+      await this.#change(
+        family,
+        added.map((rule) => `rule add ${rule}`),
+      );
+      const removed = live.filter((rule) => !rules.includes(rule));
+      removals.push([family, removed.map((rule) => `rule del ${rule}`)]);
     }
+    await changeRoutes();
+    for (const [family, lines] of removals) await this.#change(family, lines);
+  }
+
+  async #change(family: Family, lines: readonly string[]): Promise<void> {
+    if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
   /** Returns the interfaces in the agent's routing tables. */

@@ -33,7 +33,7 @@ export class Tunnel {
   }
 
   /**
-   * Applies the differences between the machine and the wanted state. Peers come before the routes to them.
+   * Applies the differences between the machine and the desired state. Peers come before the routes to them.
    *
    * @throws ProgramFailure after a part was applied. Apply the previous state again then
    */
@@ -43,12 +43,13 @@ export class Tunnel {
     await this.#wireGuard.setKey(packetMark);
     await this.#wireGuard.setPeers(wanted.peers);
     await this.#wireGuard.setAddresses(wanted.addresses);
-    await this.#wireGuard.setRoutes(
-      wanted.routes.filter((block) => !isEverything(block)),
-      tunnelTable,
-    );
-    await this.#wireGuard.setRoutes(wanted.routes.filter(isEverything), everythingTable);
-    await this.#rules.set(wanted);
+    await this.#rules.set(wanted, async () => {
+      await this.#wireGuard.setRoutes(
+        wanted.routes.filter((block) => !isEverything(block)),
+        tunnelTable,
+      );
+      await this.#wireGuard.setRoutes(wanted.routes.filter(isEverything), everythingTable);
+    });
   }
 
   /** Removes everything, even if a part fails. @throws Error if a part failed */

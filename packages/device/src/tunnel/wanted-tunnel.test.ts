@@ -1,14 +1,15 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { exampleDeviceConfiguration, exampleGateways } from "../testing/example-device-configuration.ts";
+import { type LocalNetwork, unknownNetwork } from "./local-network.ts";
 import { everythingTable, tunnelTable, wantedRules } from "./routing-rules.ts";
-import { bypassRouteOf, type TunnelInputs, wantedTunnel } from "./wanted-tunnel.ts";
+import { bypassRouteOf, isClosedToNames, type TunnelInputs, wantedTunnel } from "./wanted-tunnel.ts";
 
 const configuration = exampleDeviceConfiguration();
 const [one, two] = configuration.gateways.map(({ publicKey }) => publicKey) as [string, string];
 const pathTo: TunnelInputs["pathTo"] = ({ gateway }) =>
   gateway === exampleGateways.one ? "192.0.2.1:51820" : "[2001:db8::2]:51820";
 const controlPlane = [{ address: "198.51.100.5", protocol: "tcp", port: 443 }] as const;
-const inputs: TunnelInputs = { named: new Map(), pathTo, controlPlane };
+const inputs: TunnelInputs = { named: new Map(), pathTo, controlPlane, local: unknownNetwork };
 const blocksOf = (key: string, named = new Map<string, readonly string[]>(), given = configuration) =>
   wantedTunnel(given, { ...inputs, named }).peers.get(key)?.allowedIps;
 
@@ -79,6 +80,7 @@ test("the internet gateway carries everything except the addresses that the tunn
     "tcp 443",
   ]);
   expect(wantedRules(wanted, "-4")).toEqual([
+    "ipproto udp dport 67 lookup main priority 5198",
     "to 192.0.2.1 ipproto udp dport 51820 lookup main priority 5198",
     "to 198.51.100.5 ipproto tcp dport 443 lookup main priority 5198",
     "fwmark 0x6749 lookup 26442 priority 5199",
@@ -88,6 +90,51 @@ test("the internet gateway carries everything except the addresses that the tunn
     `not fwmark 0x6748 lookup ${everythingTable} priority 5203`,
   ]);
   expect(wantedRules(wanted, "-6")).toHaveLength(6);
+});
+
+describe("a name with an address that the machine depends on", () => {
+  const names = ["git.internal.example.com"];
+  const dns = ["udp 53", "tcp 53", "udp 853", "tcp 853"];
+  const wantedIn = (addresses: readonly string[], local: Partial<LocalNetwork>, given = configuration) => {
+    const named = new Map(addresses.map((address) => [address, names]));
+    const wanted = wantedTunnel(given, { ...inputs, named, local: { ...unknownNetwork, ...local } });
+    const bypass = wanted.bypassRoutes.map(({ address, protocol, port }) => `${address} ${protocol} ${port}`);
+    const [ofOne = [], ofTwo = []] = [one, two].map((key) => wanted.peers.get(key)?.allowedIps);
+    return { routes: wanted.routes.slice(7), ofOne: ofOne.slice(4), ofTwo: ofTwo.slice(3), bypass };
+  };
+
+  test.each(["192.168.1.1", "2001:db8:1::53"])("does not capture DNS of the resolver %s", (address) => {
+    const { ofOne, bypass } = wantedIn([address], { resolvers: new Set([address]) });
+    expect(ofOne).toEqual([`${address}/${address.includes(":") ? 128 : 32}`]);
+    expect(bypass).toEqual(dns.map((each) => `${address} ${each}`));
+  });
+
+  test("does not capture a router, whichever way the gateway writes its address", () => {
+    const [router, router6] = ["192.168.1.1", "2001:db8::1:0:0:1"];
+    const { ofOne, ofTwo, bypass } = wantedIn([router, "2001:db8:0:0:1::1"], { routers: new Set([router, router6]) });
+    expect([ofOne, ofTwo]).toEqual([[], []]);
+    expect(bypass).toEqual([router, router6].flatMap((address) => dns.map((each) => `${address} ${each}`)));
+  });
+
+  test("leaves a resolver and a router in the block of the configuration that contains them", () => {
+    const wildcard = { "10.80.0.53": ["*.internal.example.com"], "10.80.0.1": ["*.internal.example.com"] };
+    const local = { resolvers: new Set(["10.80.0.53", "10.80.0.54"]), routers: new Set(["10.80.0.1"]) };
+    const wanted = wantedTunnel(configuration, { ...inputs, named: new Map(Object.entries(wildcard)), local });
+    expect(wanted).toEqual(wantedTunnel(configuration, inputs));
+  });
+
+  test("does not capture the endpoints of gateways and the control plane", () => {
+    const { bypass } = wantedIn(["192.0.2.1", "2001:db8::2", "198.51.100.5"], {});
+    expect(bypass).toEqual(["192.0.2.1 udp 51820", "2001:db8::2 udp 51820", "198.51.100.5 tcp 443"]);
+  });
+
+  test("is closed to names only if the address is a router outside the blocks of the configuration", () => {
+    const local = { resolvers: new Set(["192.168.1.53"]), routers: new Set(["192.168.1.1", "10.80.0.1"]) };
+    const closed = ["192.168.1.1", "10.80.0.1", "192.168.1.53", "192.168.1.2"].filter((address) =>
+      isClosedToNames(configuration, local, address),
+    );
+    expect(closed).toEqual(["192.168.1.1"]);
+  });
 });
 
 test("a configuration without gateways has no routes", () => {

@@ -1,12 +1,13 @@
-/** The wanted state of the machine for a configuration. This module has no side effects. */
+/** The desired state of the machine for a configuration. This module has no side effects. */
 
 import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
 import type { WantedPeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
+import type { LocalNetwork } from "./local-network.ts";
 
-/** An address that must never be reached through the tunnel. */
+/** A port of an address that must never be reached through the tunnel. */
 export interface BypassRoute {
   readonly address: string;
   readonly protocol: "tcp" | "udp";
@@ -16,7 +17,7 @@ export interface BypassRoute {
 export interface WantedTunnel {
   /** The addresses of the interface, with prefix lengths. */
   readonly addresses: readonly string[];
-  /** Wanted peers by public key. */
+  /** Desired peers by public key. */
   readonly peers: ReadonlyMap<string, WantedPeer>;
   /** The blocks that are routed into the tunnel. `0.0.0.0/0` and `::/0` are the default route. */
   readonly routes: readonly string[];
@@ -39,14 +40,23 @@ export interface TunnelInputs {
   readonly pathTo: (gateway: DeviceGateway) => string | undefined;
   /** The addresses of the control plane. */
   readonly controlPlane: readonly BypassRoute[];
+  readonly local: LocalNetwork;
 }
+
+/** The ports of DNS, and of DNS over TLS and QUIC. */
+const dnsPorts = [
+  { protocol: "udp", port: 53 },
+  { protocol: "tcp", port: 53 },
+  { protocol: "udp", port: 853 },
+  { protocol: "tcp", port: 853 },
+] as const;
 
 export function wantedTunnel(
   configuration: DeviceConfiguration,
-  { named, pathTo, controlPlane }: TunnelInputs,
+  { named, pathTo, controlPlane, local }: TunnelInputs,
 ): WantedTunnel {
   const { ipv4, ipv6, gateways, internet } = configuration;
-  const namedOf = namedByGateway(configuration, named);
+  const { namedOf, unreachable } = namedByGateway(configuration, named, local);
   const peers = new Map<string, WantedPeer>();
   const paths: BypassRoute[] = [];
   for (const gateway of gateways) {
@@ -61,13 +71,21 @@ export function wantedTunnel(
     const bypass = path === undefined ? undefined : bypassRouteOf(path, "udp");
     if (bypass !== undefined) paths.push(bypass);
   }
-  const routes = [...peers.values()].flatMap(({ allowedIps }) => allowedIps);
+  // WireGuard drops packets that no peer carries.
+  const routes = [...[...peers.values()].flatMap(({ allowedIps }) => allowedIps), ...unreachable];
+  const ofNames = new Set([...[...namedOf.values()].flat(), ...unreachable]);
+  const resolvers = [...local.resolvers, ...local.routers]
+    .filter((address) => ofNames.has(asBlock(address)))
+    .flatMap((address) => dnsPorts.map((port) => ({ address, ...port })));
   const blocks = routes.map(parseIpBlock).filter((block) => block !== undefined);
   return {
     addresses: [asBlock(ipv4), asBlock(ipv6)],
     peers,
     routes,
-    bypassRoutes: unique([...paths, ...controlPlane].filter(({ address }) => isWithin(address, blocks))),
+    bypassRoutes: unique([
+      ...[...paths, ...controlPlane].filter(({ address }) => isWithin(address, blocks)),
+      ...resolvers,
+    ]),
   };
 }
 
@@ -88,28 +106,62 @@ export function bypassRouteOf(path: string, protocol: BypassRoute["protocol"]): 
 }
 
 /**
+ * Whether a name must not have an address: that of a router of the machine. An address within a block of the
+ * configuration goes through the gateway of the block anyway.
+ */
+export function isClosedToNames(configuration: DeviceConfiguration, { routers }: LocalNetwork, text: string): boolean {
+  const address = canonicalAddress(text) ?? text;
+  return routers.has(address) && !isInBlock(configuration, address);
+}
+
+function isInBlock({ gateways }: DeviceConfiguration, address: string): boolean {
+  const blocks = gateways.flatMap(({ allowedIps }) => allowedIps.map(parseIpBlock));
+  return isWithin(
+    address,
+    blocks.filter((block) => block !== undefined),
+  );
+}
+
+interface NamedBlocks {
+  /** The blocks that each gateway carries. */
+  readonly namedOf: ReadonlyMap<string, readonly string[]>;
+  /**
+   * The blocks of addresses that a router of the machine has too, since the machine moved to another network. Packets
+   * for them may be for either machine, so they go nowhere.
+   */
+  readonly unreachable: readonly string[];
+}
+
+/**
  * Returns the addresses of names, as blocks, by the gateway that carries them. As in gateways, an exact name takes
  * precedence over the longest wildcard. Addresses that the configuration assigns explicitly are not included.
  */
-function namedByGateway(
-  configuration: DeviceConfiguration,
-  named: NamedAddresses,
-): ReadonlyMap<string, readonly string[]> {
+function namedByGateway(configuration: DeviceConfiguration, named: NamedAddresses, local: LocalNetwork): NamedBlocks {
   const gatewayOf = gatewaysOfNames(configuration);
   const { ipv4, ipv6, gateways } = configuration;
   const taken = new Set([ipv4, ipv6, ...gateways.flatMap(({ addresses }) => addresses)].map(asBlock));
   for (const { allowedIps } of gateways) for (const block of allowedIps) taken.add(block);
   const found = new Map<string, string[]>();
-  for (const [address, keys] of named) {
+  const unreachable: string[] = [];
+  for (const [text, keys] of named) {
+    const address = canonicalAddress(text) ?? text;
     const block = asBlock(address);
     const [key] = [...keys].sort((left, right) => weight(right) - weight(left));
     const gateway = key === undefined ? undefined : gatewayOf[key];
     if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
+    if (local.resolvers.has(address) || local.routers.has(address)) {
+      // A name must not move a resolver or a router away from the block that an administrator put it into.
+      if (isInBlock(configuration, address)) continue;
+      if (local.routers.has(address)) {
+        unreachable.push(block);
+        continue;
+      }
+    }
     const known = found.get(gateway) ?? [];
     known.push(block);
     found.set(gateway, known);
   }
-  return found;
+  return { namedOf: found, unreachable };
 }
 
 function weight(name: string): number {

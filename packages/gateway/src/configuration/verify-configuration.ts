@@ -12,7 +12,7 @@ import { configurationName as nameWith } from "@gatehouse/agent-protocol/link/en
 export interface Trust {
   /** An Ed25519 public key: 32 bytes in base64. */
   readonly signingKey: string;
-  /** The keys that were pinned before, and led to the present one. Nothing that they sign is accepted. */
+  /** The keys that were pinned before, and led to the current one. Nothing that they sign is accepted. */
   readonly formerKeys?: readonly string[] | undefined;
   /** The key that signed the latest configuration; absent: `signingKey`. */
   readonly latestSignedBy?: string | undefined;

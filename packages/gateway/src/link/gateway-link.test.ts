@@ -4,9 +4,10 @@ import type { AddressInfo } from "node:net";
 import { formatLogLine } from "@gatehouse/agent-core/log";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
-import { gatewayLinkSubprotocols } from "@gatehouse/agent-protocol/gateway/frames";
-import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { gatewayLinkSubprotocols, Heartbeat, type Hello } from "@gatehouse/agent-protocol/gateway/frames";
+import { heartbeatTimeoutMs, longestRoundTripMs } from "@gatehouse/agent-protocol/link/frames";
+import { Ajv } from "ajv";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
@@ -16,6 +17,7 @@ const key = `${"A".repeat(43)}=`;
 
 let clock: StoppedClock;
 let hellos: object[];
+let heartbeats: Heartbeat[];
 let socket: WebSocket | undefined;
 let log: string[];
 let link: GatewayLink;
@@ -26,6 +28,7 @@ let held: SignedConfiguration | undefined;
 beforeEach(async () => {
   clock = new StoppedClock();
   hellos = [];
+  heartbeats = [];
   log = [];
   held = undefined;
   const server = createServer();
@@ -33,8 +36,9 @@ beforeEach(async () => {
   sockets.on("connection", (opened) => {
     socket = opened;
     opened.on("message", (text) => {
-      const frame = JSON.parse(String(text)) as { type: string }; // the link under test alone connects
+      const frame = JSON.parse(String(text)) as Hello | Heartbeat; // the link under test alone connects
       if (frame.type === "hello") hellos.push(frame);
+      else heartbeats.push(frame);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -108,6 +112,53 @@ test("notices a silent server even after the clock was set back", async () => {
   clock.setMs = -3 * 3_600_000;
   for (let passed = 0; passed <= heartbeatTimeoutMs + 10_000; passed += 10_000) clock.pass(10_000);
   await receivedHellos(2);
+});
+
+describe("the round-trip time in heartbeats", () => {
+  const isValid = new Ajv({ strict: false }).compile(Heartbeat.properties.roundTripTimeMs);
+  const received = async (count: number) => {
+    await vi.waitUntil(() => heartbeats.length === count, { timeout: waitLimitMs });
+    return heartbeats.at(-1) ?? expect.fail("there is none");
+  };
+  const answer = ({ sequence }: Heartbeat) =>
+    new Promise<void>((resolve) => {
+      socket?.send(JSON.stringify({ type: "heartbeat-answer", sequence }));
+      // The link answers a ping after it has handled the earlier frames.
+      socket?.once("pong", () => resolve());
+      socket?.ping();
+    });
+  const open = async (count: number) => {
+    await receivedHellos(count);
+    welcome(clock.now());
+  };
+
+  test.each([
+    ["the clock was set back", -3 * 3_600_000, 40],
+    ["the clock was set forward", 3 * 3_600_000, 40],
+    ["the answer took very long", 0, 900_000],
+  ])("matches the schema if %s", async (_, setMs, passedMs) => {
+    link.start();
+    await open(1);
+    const first = await received(1);
+    clock.setMs = setMs;
+    clock.time += passedMs;
+    await answer(first);
+    clock.pass(10_000);
+    const { roundTripTimeMs } = await received(2);
+    expect(roundTripTimeMs).toBe(Math.min(passedMs, longestRoundTripMs));
+    expect(isValid(roundTripTimeMs)).toBe(true);
+  });
+
+  test("is measured again on each connection", async () => {
+    link.start();
+    await open(1);
+    await answer(await received(1));
+    clock.pass(10_000);
+    expect(await received(2)).toHaveProperty("roundTripTimeMs");
+    link.reconnect();
+    await open(2);
+    expect(await received(3)).not.toHaveProperty("roundTripTimeMs");
+  });
 });
 
 test("reconnects when the configuration expires during a link", async () => {

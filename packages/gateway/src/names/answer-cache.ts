@@ -11,7 +11,10 @@ interface CachedAnswer<Value> {
   readonly bytes: number;
 }
 
-/** Caches answers of resolvers until they expire. The cache is bounded; the oldest answers are evicted first. */
+/**
+ * Caches answers of resolvers until they expire. The cache is bounded; the oldest answers are evicted first. Times are
+ * by a monotonic clock.
+ */
 export class AnswerCache<Value> {
   readonly #limits: AnswerCacheLimits;
   readonly #answers = new Map<string, CachedAnswer<Value>>();
@@ -27,7 +30,7 @@ export class AnswerCache<Value> {
   }
 
   /**
-   * @param until when the answer expires, milliseconds since 1970
+   * @param until when the answer expires
    * @param bytes the memory that the answer uses, about
    */
   set(key: string, value: Value, until: number, bytes: number): void {

@@ -22,9 +22,17 @@ function serverWith(
   {
     refuses = false,
     echoes = false,
+    silent,
     filter = noneClosed,
     enforced = content,
-  }: { refuses?: boolean; echoes?: boolean; filter?: AnswerFilter; enforced?: ConfigurationContent } = {},
+  }: {
+    refuses?: boolean;
+    echoes?: boolean;
+    /** A part of the names to which the resolver never responds. */
+    silent?: string;
+    filter?: AnswerFilter;
+    enforced?: ConfigurationContent;
+  } = {},
 ) {
   const events: string[] = [];
   const used = new Set<string>();
@@ -41,6 +49,7 @@ function serverWith(
     },
     askUpstream: (question) => {
       events.push(`asked ${question.type} ${question.name}`);
+      if (silent !== undefined && question.name.includes(silent)) return new Promise(() => {});
       const number = Number.parseInt(question.name, 10);
       const records = echoes ? [{ ...record, name: question.name, data: `10.90.1.${number}` }] : answers;
       // The types require fields that the encoder fills in.
@@ -264,6 +273,38 @@ describe("DNS for devices", () => {
     expect(events.filter((event) => event.startsWith("asked"))).toHaveLength(100);
   });
 
+  test("answers a device while others wait for zones that never answer", async () => {
+    const own = (number: number) => `100.64.0.${number}`;
+    const numbers = Array.from({ length: 31 }, (_, index) => index + 1);
+    const peers = Object.fromEntries(
+      numbers.map((number) => [
+        own(number),
+        { kind: "device" as const, publicKey: `${"A".repeat(43)}=`, ipv6: `fd64::${number}` },
+      ]),
+    );
+    const classes = { staff: Object.fromEntries(numbers.map((number) => [own(number), true as const])) };
+    const { ask, events, clock } = serverWith([record], { enforced: { ...content, peers, classes }, silent: "silent" });
+    const flood = (second: number) => {
+      for (const number of numbers.slice(1)) {
+        for (let count = 0; count < 100; count++) {
+          // Both addresses of a device count as one device.
+          const from = count % 2 === 0 ? own(number) : `fd64::${number}`;
+          void ask(`${second}.${count}.${number}.silent.internal.example.com`, "A", from);
+        }
+      }
+    };
+    for (let second = 0; second < 5; second++) {
+      flood(second);
+      clock.pass(50);
+      const name = `${second}.internal.example.com`;
+      expect(await ask(name, "TXT", own(1))).toMatchObject({ rcode: "NOERROR" });
+      clock.pass(950);
+    }
+    const asked = (number: number) => events.filter((event) => event.includes(`.${number}.silent`)).length;
+    expect(asked(2)).toBe(64);
+    expect(numbers.slice(1).reduce((sum, number) => sum + asked(number), 0)).toBeLessThan(512);
+  });
+
   test("sends few queries while a device asks for 10,000 names in 0.8 s, and few afterwards", async () => {
     const { ask, server, events, clock } = serverWith([], { echoes: true });
     const queries = () => events.filter((event) => event.startsWith("asked")).length;
@@ -313,6 +354,21 @@ describe("DNS for devices", () => {
       await server.refresh();
     }
     expect(asked()).toBe(6);
+  });
+
+  test("asks again and forgets addresses by the time that has passed, not by the wall clock", async () => {
+    const { ask, server, events, clock, names } = serverWith([record]);
+    await ask("git.internal.example.com");
+    clock.setMs = -5 * 3_600_000;
+    clock.pass(60_000);
+    await ask("git.internal.example.com");
+    expect(events.filter((event) => event === "asked A git.internal.example.com")).toHaveLength(2);
+    // The name is in use for three TTLs. Its addresses stay for a TTL and ten minutes after the last answer.
+    for (let minute = 0; minute < 16; minute++) {
+      clock.pass(60_000);
+      await server.refresh();
+    }
+    expect(names.named(content, everything).size).toBe(0);
   });
 
   test("encodes the records of a cached answer once, also if the reply over UDP is truncated", async () => {
@@ -369,6 +425,7 @@ describe("DNS for devices", () => {
       askUpstream: () => Promise.resolve(undefined),
       clock: {
         now: () => 2_000,
+        elapsedMs: () => 1_000,
         after: (_delayMs, call) => {
           again = call;
           return () => {};

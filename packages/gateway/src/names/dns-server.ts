@@ -29,9 +29,13 @@ import { type LearnedNames, nameLimits } from "./learned-names.ts";
 import { deviceAt, nameAccess } from "./name-access.ts";
 import { RateBudget } from "./rate-budget.ts";
 
+/**
+ * The most questions that wait for an answer, and the part of the free places that one device can have. A device whose
+ * names are never answered thus leaves places to the others.
+ */
 const mostQuestions = 512;
-const mostDeviceQuestions = 64;
-/** The most DNS connections over TCP from one address of a device. Clients need one (RFC 7766, section 6.2.2). */
+const deviceShare = 1 / 7;
+/** The most DNS connections over TCP of one device. Clients need one (RFC 7766, section 6.2.2). */
 const mostDeviceConnections = 8;
 /** The interval of retries for a name that could not be resolved. */
 const retryMs = 15_000;
@@ -46,6 +50,8 @@ const budgets = {
   device: { perSecond: 20, most: 100 },
   refresh: { perSecond: 50, most: 250 },
 } as const;
+/** The part of the queries of all devices that is left to devices with few queries. */
+const reservedShare = 1 / 2;
 /** The interval at which bursts of new addresses are applied together. */
 const gatherMs = 25;
 
@@ -85,11 +91,14 @@ export class DnsServer {
 
   constructor(parts: DnsServerParts) {
     this.#parts = parts;
-    this.#sockets = new DnsSockets(
-      (question, from, over) => this.answer(question, from, over),
-      parts.log,
-      mostDeviceConnections,
-    );
+    const { clock, log } = parts;
+    this.#sockets = new DnsSockets({
+      answer: (question, from, over) => this.answer(question, from, over),
+      clientOf: (from) => this.#deviceAt(from),
+      mostPerClient: mostDeviceConnections,
+      clock,
+      log,
+    });
   }
 
   /** Listens on the addresses of a configuration, and resolves its exact names. */
@@ -136,15 +145,15 @@ export class DnsServer {
     const content = current();
     if (content === undefined) return;
     for (const ofDevices of [this.#budgetOf, this.#questionBudgetOf]) {
-      for (const [device, budget] of ofDevices) if (budget.isFull(clock.now())) ofDevices.delete(device);
+      for (const [device, budget] of ofDevices) if (budget.isFull(clock.elapsedMs())) ofDevices.delete(device);
     }
-    if (names.needsUse(clock.now())) names.used(await usedAddresses(), clock.now());
-    let isChanged = names.forget(clock.now());
-    const stale = [...names.stale(content, clock.now())];
+    if (names.needsUse(clock.elapsedMs())) names.used(await usedAddresses(), clock.elapsedMs());
+    let isChanged = names.forget(clock.elapsedMs());
+    const stale = [...names.stale(content, clock.elapsedMs())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
         // Other names wait for the next refresh.
-        if (!this.#refreshBudget.take(clock.now()) || !this.#refreshBudget.take(clock.now())) return;
+        if (!this.#refreshBudget.take(clock.elapsedMs()) || !this.#refreshBudget.take(clock.elapsedMs())) return;
         isChanged = (await this.#refreshName(content, name)) || isChanged;
       }
     };
@@ -183,24 +192,31 @@ export class DnsServer {
     if (!isAddress || access !== "destination" || reply.rcode !== "NOERROR" || key === undefined) return reply;
     const { names, clock } = this.#parts;
     // This includes cached answers: the filters must have the addresses for the whole TTL of the answer.
-    const learned = names.learn({ name, key }, reply.addresses, reply.ttlMs, clock.now(), device);
+    const learned = names.learn({ name, key }, reply.addresses, reply.ttlMs, clock.elapsedMs(), device);
     if (learned === "full") return emptyReply("SERVFAIL");
     // Another question may have learned the addresses just now, and the kernel does not have them yet.
     if (learned || this.#applying !== undefined) await this.#applyNames();
     return reply;
   }
 
+  #deviceAt(from: string): string | undefined {
+    const content = this.#parts.content();
+    return content === undefined ? undefined : deviceAt(content, from);
+  }
+
   #mayQuestion(device: string): boolean {
     const budget = this.#questionBudgetOf.get(device) ?? budgetOf("questions");
     this.#questionBudgetOf.set(device, budget);
-    return budget.take(this.#parts.clock.now());
+    return budget.take(this.#parts.clock.elapsedMs());
   }
 
   #mayAsk(device: string): boolean {
-    const now = this.#parts.clock.now();
+    const now = this.#parts.clock.elapsedMs();
     const budget = this.#budgetOf.get(device) ?? budgetOf("device");
     this.#budgetOf.set(device, budget);
-    return budget.take(now) && this.#budget.take(now);
+    if (!budget.take(now)) return false;
+    // The more queries a device has used, the more it must leave to the other devices.
+    return this.#budget.take(now, budget.used * reservedShare * budgets.devices.most);
   }
 
   /**
@@ -231,7 +247,7 @@ export class DnsServer {
   /** From the cache, else from the resolvers, each question once at a time. */
   #resolve(content: ConfigurationContent, name: string, type: string, mayAsk = () => true): Promise<Reply> {
     const key = `${type} ${name}`;
-    const cached = this.#cache.get(key, this.#parts.clock.now());
+    const cached = this.#cache.get(key, this.#parts.clock.elapsedMs());
     if (cached !== undefined) return Promise.resolve(cached);
     if (!this.#asking.has(key) && !mayAsk()) return Promise.resolve(emptyReply("SERVFAIL"));
     const asking = this.#asking.get(key) ?? this.#ask(content, name, type).finally(() => this.#asking.delete(key));
@@ -243,11 +259,11 @@ export class DnsServer {
     const answer = await this.#parts.askUpstream({ name, type }, resolversOf(content, name));
     if (answer === undefined) return emptyReply("SERVFAIL");
     const reply = replyOf(answer.rcode, this.#permitted(content, name, answersTo(name, type, answer)));
-    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.now() + reply.ttlMs, memoryOf(reply));
+    this.#cache.set(`${type} ${name}`, reply, this.#parts.clock.elapsedMs() + reply.ttlMs, memoryOf(reply));
     return reply;
   }
 
-  /** Returns the answers without closed addresses, and without more addresses than the filters retain. */
+  /** Returns the answers without blocked addresses, and without more addresses than the filters retain. */
   #permitted(content: ConfigurationContent, name: string, answers: readonly Answer[]): readonly Answer[] {
     const key = destinationOfName(content, name);
     const isDestination = key !== undefined;
@@ -267,15 +283,15 @@ export class DnsServer {
     const withAddresses = replies.filter(({ addresses }) => addresses.length > 0);
     const key = destinationOfName(content, name);
     if (withAddresses.length === 0 || key === undefined) {
-      names.postpone(name, clock.now() + retryMs);
+      names.postpone(name, clock.elapsedMs() + retryMs);
       return false;
     }
     const ttlMs = Math.min(...withAddresses.map((reply) => reply.ttlMs));
     // Each type has its own limit.
     let isNew = false;
     for (const { addresses } of withAddresses) {
-      const learned = names.learn({ name, key }, addresses, ttlMs, clock.now(), undefined);
-      if (learned === "full") names.postpone(name, clock.now() + retryMs);
+      const learned = names.learn({ name, key }, addresses, ttlMs, clock.elapsedMs(), undefined);
+      if (learned === "full") names.postpone(name, clock.elapsedMs() + retryMs);
       isNew ||= learned === true;
     }
     return isNew;
@@ -297,7 +313,7 @@ export class DnsServer {
 
   async #withinLimits(device: string, work: () => Promise<Reply>): Promise<Reply> {
     const ofDevice = this.#questionsOf.get(device) ?? 0;
-    if (this.#questions >= mostQuestions || ofDevice >= mostDeviceQuestions) return emptyReply("SERVFAIL");
+    if (ofDevice >= (mostQuestions - this.#questions) * deviceShare) return emptyReply("SERVFAIL");
     this.#questions++;
     this.#questionsOf.set(device, ofDevice + 1);
     try {

@@ -28,6 +28,7 @@ class Names {
 class HandClock implements Clock {
   waiting: { delayMs: number; work: () => void } | undefined;
   now = () => 0;
+  elapsedMs = () => 0;
   after(delayMs: number, work: () => void): () => void {
     const entry = { delayMs, work };
     this.waiting = entry;

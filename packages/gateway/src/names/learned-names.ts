@@ -30,7 +30,8 @@ interface LearnedName {
 
 /**
  * The addresses of names that devices asked for, and of exact names. A name is resolved again while it is used: while
- * devices ask for it, or send packets to it.
+ * devices ask for it, or send packets to it. All times are by a monotonic clock, so that an address is not open for
+ * longer after the wall clock was set back.
  */
 export class LearnedNames {
   readonly #names = new Map<string, LearnedName>();
@@ -134,7 +135,7 @@ export class LearnedNames {
       key: name,
       addresses: new Map<string, number>(),
       devices: new Set<string>(),
-      usedAt: 0,
+      usedAt: Number.NEGATIVE_INFINITY,
       ttlMs: 0,
       staleAt: until,
     };

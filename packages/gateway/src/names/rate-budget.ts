@@ -11,15 +11,23 @@ export class RateBudget {
     this.#left = most;
   }
 
-  /** @param now milliseconds since 1970 @returns whether the action is within the budget */
-  take(now: number): boolean {
-    // A clock that was set back must not stop the budget.
-    const elapsedMs = Math.max(0, now - (this.#at ?? now));
+  /**
+   * @param now milliseconds, by a monotonic clock
+   * @param reserved the part of the budget that this action must leave to others
+   * @returns whether the action is within the budget
+   */
+  take(now: number, reserved = 0): boolean {
+    const elapsedMs = now - (this.#at ?? now);
     this.#at = now;
     this.#left = Math.min(this.#most, this.#left + (elapsedMs / 1000) * this.#perSecond);
-    if (this.#left < 1) return false;
+    if (this.#left < 1 + reserved) return false;
     this.#left -= 1;
     return true;
+  }
+
+  /** The used share of the budget at the last action, from 0 to 1. */
+  get used(): number {
+    return 1 - this.#left / this.#most;
   }
 
   /** Whether the whole budget is available, so that the budget need not be retained. */

@@ -6,7 +6,8 @@ import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
-import { policyCost, type Work } from "../work.ts";
+import { sortingBy } from "../sorting.ts";
+import { policyCost, recordCost, type Work } from "../work.ts";
 import { deciding, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
 import { hypotheticalPrincipal } from "./explain.ts";
@@ -84,13 +85,15 @@ export function* ownAccess(
   const { principal } = hypotheticalPrincipal(model, { subject, now: circumstances.now });
   if (principal === undefined) return [];
   const everywhere = new Map<string, boolean>();
-  const found: OwnAccess[] = [];
+  const found: { readonly access: OwnAccess; readonly name: string }[] = [];
   for (const resource of model.resources.values()) {
     const destination = { kind: "resource", resourceId: resource.id } as const;
     const decision = yield* deciding(model, { ...circumstances, subject, destination });
-    if (decision.allowed || (yield* concerns(resource))) found.push({ resource, decision });
+    if (!decision.allowed && !(yield* concerns(resource))) continue;
+    yield recordCost + resource.decodingCost;
+    found.push({ access: { resource, decision }, name: resource.facts.name.toLowerCase() });
   }
-  return found.sort((a, b) => compareNames(a.resource.facts, b.resource.facts));
+  return (yield* sortingBy(byName, found)).map(({ access }) => access);
 
   function* concerns(resource: CompiledResource): Work<boolean> {
     const list = model.policies[resource.type];
@@ -106,9 +109,9 @@ export function* ownAccess(
   }
 }
 
-function compareNames(a: { readonly name: string; readonly id: string }, b: typeof a): number {
-  const [first, second] = [a.name.toLowerCase(), b.name.toLowerCase()];
-  return first < second ? -1 : first > second ? 1 : a.id < b.id ? -1 : 1;
+function byName(a: { readonly name: string; readonly access: OwnAccess }, b: typeof a): number {
+  if (a.name !== b.name) return a.name < b.name ? -1 : 1;
+  return a.access.resource.id < b.access.resource.id ? -1 : 1;
 }
 
 /** The active policies that allow the person, or one of the person's devices, to reach the resource. */

@@ -1,9 +1,10 @@
 /** Addresses that several resources have. A connection goes to one of them (contract, "Policy evaluation", step 2). */
-import type { AddressEntry, Entries } from "../model/address-offers.ts";
+import { type AddressEntry, type Entries, offerCount } from "../model/address-offers.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
-import type { AddressFacts, FactChange } from "../model/facts.ts";
+import type { FactChange } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { findingMeeting, OfferRanges } from "../model/offer-ranges.ts";
+import { haveSamePorts, portCount } from "../model/protocol-lists.ts";
 import { entryCost, recordCost, type Work, yieldAfter } from "../work.ts";
 import type { Named } from "./decision.ts";
 import type { Destination } from "./request.ts";
@@ -43,8 +44,9 @@ export function* newlySharedAddresses(
     if (resource === undefined) continue;
     const former = new Map((before.resources.get(id)?.facts.addresses ?? []).map((facts) => [facts.address, facts]));
     for (const address of addresses) {
-      yield recordCost + address.protocols.length * entryCost;
-      if (hasSameProtocols(address, former.get(address.address))) continue;
+      yield recordCost + portCount(address.protocols) * entryCost;
+      const known = former.get(address.address);
+      if (known !== undefined && haveSamePorts(address.protocols, known.protocols)) continue;
       const { same, enclosing } = after.addresses.atAddress(address.address);
       if (same.length > mostRead && !meetingAt.has(same)) meetingAt.set(same, yield* findingMeeting(same));
       const meetsNone = meetingAt.get(same)?.has(id) === false;
@@ -57,16 +59,6 @@ export function* newlySharedAddresses(
     }
   }
   return shared;
-}
-
-function hasSameProtocols({ protocols }: AddressFacts, former: AddressFacts | undefined): boolean {
-  return (
-    protocols.length === former?.protocols.length &&
-    protocols.every(({ protocol, port }, index) => {
-      const other = former.protocols[index];
-      return protocol === other?.protocol && port === other.port;
-    })
-  );
 }
 
 /** Finds the addresses of a destination that several resources have. */
@@ -102,21 +94,24 @@ function* findingSharing(
   let spent = same.length * entryCost;
   const own = same.find(({ resourceId }) => resourceId === id);
   if (own === undefined) return [];
-  spent += own.offers.length * entryCost;
-  const ranges = new OfferRanges(own.offers);
+  spent += offerCount(own) * sortedCost;
+  const ranges = new OfferRanges(own.offers.flat());
   const sharing: AddressEntry[] = [];
   for (const entry of same) {
     if (spent >= yieldAfter) {
       yield spent;
       spent = 0;
     }
-    spent += (1 + entry.offers.length) * entryCost;
-    if (entry === own || ranges.meet(entry.offers)) sharing.push(entry);
+    spent += (1 + offerCount(entry)) * entryCost;
+    if (entry === own || ranges.meet(entry.offers.flat())) sharing.push(entry);
     if (sharing.length === mostShared) break;
   }
   yield spent;
   return sharing.length === 1 ? [] : namesOf(model, sharing);
 }
+
+/** The cost of sorting an offer. */
+const sortedCost = 2 * entryCost;
 
 /** The names of the first resources, without one of them. */
 function namesOf(model: Model, entries: readonly AddressEntry[], without?: string): readonly Named[] {

@@ -242,7 +242,7 @@ function withDevice(
   return { model, user, device, groupIds, userNumber, key };
 }
 
-/** The groups of users as numbers, so that a comparison needs no look-up by id for each group of each user. */
+/** The groups of users as numbers, so that a comparison needs no lookup by id for each group of each user. */
 export interface NumberedGroups {
   /** The id of each group. */
   readonly ids: readonly string[];

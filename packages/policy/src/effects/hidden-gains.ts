@@ -1,10 +1,11 @@
 import { parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { policyTypes } from "@gatehouse/contract/records/policy";
-import { offerOf } from "../model/address-offers.ts";
+import { offersIn } from "../model/address-offers.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { DeviceFacts, FactChange, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { OfferRanges } from "../model/offer-ranges.ts";
+import { haveSamePorts, portCount } from "../model/protocol-lists.ts";
 import { entryCost, recordCost, type Work } from "../work.ts";
 import { mayAllow } from "./access-level.ts";
 import { inputsOf, type RuleInputs } from "./open-rule.ts";
@@ -155,8 +156,9 @@ function* resourceGains(was: ResourceFacts, is: ResourceFacts, reads: OpenReads)
   const former = new Map(was.addresses.map(({ address, protocols }) => [address, protocols]));
   for (const { address, protocols } of is.addresses) {
     const known = former.get(address) ?? [];
-    yield (1 + protocols.length + known.length) * offerCost;
-    if (!new OfferRanges(known.map(offerOf)).cover(protocols.map(offerOf))) return true;
+    yield (1 + portCount(protocols) + portCount(known)) * offerCost;
+    if (haveSamePorts(protocols, known)) continue;
+    if (!new OfferRanges(offersIn(known).flat()).cover(offersIn(protocols).flat())) return true;
   }
   return false;
 }

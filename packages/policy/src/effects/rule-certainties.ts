@@ -20,7 +20,7 @@ type Value = string | number | boolean | undefined;
 
 /**
  * Results by the value at each path in turn, and by the kind of subject at the end. A text of all values would have to
- * be built and hashed for each look-up.
+ * be built and hashed for each lookup.
  */
 type ResultsByValue = Map<Value, ResultsByValue | Certainty>;
 

@@ -1,4 +1,4 @@
-import { type Destination, mostAnswerRanges } from "@gatehouse/agent-protocol/gateway/configuration";
+import { type Destination, mostAnswerRanges, mostServices } from "@gatehouse/agent-protocol/gateway/configuration";
 import { describe, expect, test } from "vitest";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import { compile } from "../model/model.ts";
@@ -47,6 +47,22 @@ test("only names of nothing but SAAS resources have answers of the internet alon
   });
   const global = [...all].flatMap(([key, { answers }]) => (answers === "global" ? [key] : []));
   expect(global.sort()).toEqual(["*.example.net", "crm.example.com"]);
+});
+
+test("an address with more services than a gateway accepts is closed for the others", () => {
+  const ports = Array.from({ length: 100 }, (_, index) => ({ protocol: "TCP" as const, port: String(1 + index) }));
+  const [large, last] = [resource(1, "INTERNET", "203.0.113.1"), resource(2, "INTERNET", "203.0.113.1")];
+  const many = {
+    ...large,
+    addresses: [{ address: "203.0.113.1", protocols: Array.from({ length: 100 }, () => ports) }],
+  };
+  const internet = { internet: true, hasNetworks: false };
+  const destinationOf = (resources: readonly (typeof last)[]) =>
+    destinationsOf(compile({ ...none, resources }), () => true, internet).get("203.0.113.1/32");
+  expect(destinationOf([last])).toMatchObject({ services: [{ resource: last.id }], otherwise: "internet" });
+  const closed = destinationOf([many as unknown as typeof last, last]);
+  expect(closed?.otherwise).toBe("drop");
+  expect(closed?.services).toHaveLength(mostServices);
 });
 
 describe("the answers of a name", () => {

@@ -4,6 +4,7 @@ import {
   type Answers,
   type Destination,
   mostAnswerRanges,
+  mostServices,
   type Service,
 } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
@@ -12,12 +13,12 @@ import type { Table } from "../model/table.ts";
 import { sortingBy } from "../sorting.ts";
 import { forEach, type Work } from "../work.ts";
 import { commonRanges } from "./common-ranges.ts";
-import { ParsedAddresses } from "./parsed-addresses.ts";
+import { ParsedAddresses, type ServiceList } from "./parsed-addresses.ts";
 
 /** A resource with its services at an address. */
 interface Offer {
   readonly resource: CompiledResource;
-  readonly services: readonly Service[];
+  readonly services: readonly ServiceList[];
   /** Blocks that contain the answers for a private name. Null for the default. */
   readonly answersWithin: readonly IpRange[] | null;
 }
@@ -37,6 +38,8 @@ const cachedAddresses = new WeakMap<Table<CompiledResource>, ReadonlyMap<string,
 
 /** An address of a resource that is parsed, with the ranges that contain it. */
 const parsedAddressCost = 2_000;
+/** A service of a destination. */
+const serviceCost = 4;
 /** An address whose offers are compared with the resources of a gateway. */
 const addressCost = 25;
 
@@ -55,16 +58,18 @@ function* collectingAddresses(resources: Table<CompiledResource>): Work<Readonly
   const byId = (a: CompiledResource, b: CompiledResource) => (a.id < b.id ? -1 : 1);
   const inOrder = yield* sortingBy(byId, resources.values());
   const parsed = ParsedAddresses.for(resources);
-  const costOf = (resource: CompiledResource) => parsedAddressCost * (1 + parsed.of(resource).length);
-  yield* forEach(inOrder, costOf, (resource) => {
+  for (const resource of inOrder) {
+    let spent = parsedAddressCost + resource.decodingCost;
     for (const { key, range, services, answersWithin } of parsed.of(resource)) {
       const address = addresses.get(key) ?? { range, offers: new Map() };
       addresses.set(key, address);
       // An address in two notations offers the services of both.
       const before = address.offers.get(resource)?.services ?? [];
       address.offers.set(resource, { resource, services: [...before, ...services], answersWithin });
+      spent += parsedAddressCost;
     }
-  });
+    yield spent;
+  }
   const all = new Map<string, TenantAddress>();
   yield* forEach(addresses, parsedAddressCost, ([key, { range, offers }]) => {
     all.set(key, { key, range, offers: [...offers.values()], enclosing: enclosing(key, range) });
@@ -118,13 +123,24 @@ export function* findingDestinations(
     hasRoom ||= address.range === undefined ? address.key.startsWith("*.") : !isFull(address.range);
   });
   const destinations = new Map<string, Destination>();
-  yield* forEach(addresses.values(), costOfAddress, (address) => {
+  const costOf = (address: TenantAddress) => costOfAddress(address) + serviceCost * serviceCount(address);
+  yield* forEach(addresses.values(), costOf, (address) => {
     const isMeant = internet || own.has(address.key) || (hasRoom && address.enclosing.some((key) => own.has(key)));
     const isPrivate =
       address.range !== undefined && address.offers.some(({ resource }) => resource.type !== "INTERNET");
     if (isMeant || (hasWildcard && isPrivate)) destinations.set(address.key, destinationAt(address, carried, gateway));
   });
   return destinations;
+}
+
+/** The number of services of a destination for the address. */
+function serviceCount({ offers }: TenantAddress): number {
+  let count = 0;
+  for (const { services } of offers) {
+    for (const list of services) count += list.length;
+    if (count >= mostServices) return mostServices;
+  }
+  return count;
 }
 
 function costOfAddress({ offers, enclosing }: TenantAddress): number {
@@ -142,12 +158,16 @@ function destinationAt(
 ): Destination {
   // A private address is closed for everything that it does not offer. It is not left to the internet.
   const isKept = offers.some(({ resource }) => resource.type !== "INTERNET");
-  const otherwise = isKept || !internet ? "drop" : "internet";
   const services: Service[] = [];
-  for (const { resource, services: offered } of offers) {
+  for (const { resource, services: lists } of offers) {
     const owner = carried(resource) ? { resource: resource.id } : {};
-    services.push(...offered.map((service) => ({ ...service, ...owner })));
+    if (services.length > mostServices) break;
+    for (const list of lists) for (const service of list) services.push({ ...service, ...owner });
   }
+  // The agent would refuse the whole configuration if it had more services. Close the ports of the others instead.
+  const isCut = services.length > mostServices;
+  if (isCut) services.length = mostServices;
+  const otherwise = isKept || !internet || isCut ? "drop" : "internet";
   // Omit services at the end that would be dropped anyway.
   while (otherwise === "drop" && services.length > 0 && services.at(-1)?.resource === undefined) services.pop();
   const answers = range === undefined ? answersOf(offers, carried, hasNetworks) : undefined;

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import {
+  allComparable,
   changesSourceAt,
   type DeviceSources,
   latestSource,
@@ -9,10 +10,14 @@ import {
   withObservations,
 } from "./device-sources.ts";
 
+/** The latest time that an observation can have. */
+const latest = 100;
+
 function sourcesOf(...observations: readonly (readonly [string | null, string, number])[]): DeviceSources {
   return withObservations(
     noSources,
     observations.map(([gatewayId, address, at]) => ({ gatewayId, source: { address, at } })),
+    latest,
   );
 }
 
@@ -68,7 +73,7 @@ test("the same and earlier observations change nothing", () => {
     { gatewayId: "berlin", source: { address: "192.0.2.3", at: 5 } },
     { gatewayId: null, source: { address: "192.0.2.3", at: 4 } },
   ];
-  expect(withObservations(sources, known)).toBe(sources);
+  expect(withObservations(sources, known, latest)).toBe(sources);
 });
 
 test("the former sources stay unchanged, and the gateways' observations are copied once", () => {
@@ -84,7 +89,7 @@ test("the former sources stay unchanged, and the gateways' observations are copi
     gatewayId: `gateway ${index}`,
     source: { address: "192.0.2.3", at: 7 },
   }));
-  expect(withObservations({ ...sources, gateways }, many).gateways.size).toBe(101);
+  expect(withObservations({ ...sources, gateways }, many, latest).gateways.size).toBe(101);
   expect(copies).toBe(1);
   expect(sources.gateways.size).toBe(1);
 });
@@ -96,13 +101,26 @@ test.each([
   ["the same address", { address: "192.0.2.2", at: 7 }, false],
 ])("whether the address at a gateway changes: %s", (_, source, changes) => {
   const sources = sourcesOf([null, "192.0.2.1", 5], ["berlin", "192.0.2.2", 6]);
-  expect(changesSourceAt(sources, "berlin", source)).toBe(changes);
-  expect(sourceAt(withObservations(sources, [{ gatewayId: "berlin", source }]), "berlin")).toBe(
+  expect(changesSourceAt(sources, "berlin", source, latest)).toBe(changes);
+  expect(sourceAt(withObservations(sources, [{ gatewayId: "berlin", source }], latest), "berlin")).toBe(
     changes ? source.address : "192.0.2.2",
   );
 });
 
 test("an observation of a gateway before that of the control plane does not change the address there", () => {
   const sources = sourcesOf([null, "192.0.2.1", 5]);
-  expect(changesSourceAt(sources, "berlin", { address: "192.0.2.9", at: 4 })).toBe(false);
+  expect(changesSourceAt(sources, "berlin", { address: "192.0.2.9", at: 4 }, latest)).toBe(false);
+});
+
+test("an observation with an impossible time precedes every other one", () => {
+  const office = { address: "192.0.2.1", at: latest + 1 };
+  const home = { address: "198.51.100.9", at: 5 };
+  const sources = { controlPlane: office, gateways: new Map([["munich", office]]) };
+  expect(changesSourceAt(sources, "berlin", home, latest)).toBe(true);
+  const seenAtBerlin = withObservations(sources, [{ gatewayId: "berlin", source: home }], latest);
+  expect(sourceAt(seenAtBerlin, "berlin")).toBe(home.address);
+  expect(latestSource(seenAtBerlin)).toBe(home.address);
+  const connected = withObservations(sources, [{ gatewayId: null, source: home }], latest);
+  expect(sourceAt(connected, "munich")).toBe(home.address);
+  expect(allComparable(sources, latest).controlPlane).toEqual({ ...office, at: 0 });
 });

@@ -64,33 +64,64 @@ export interface Observation {
   readonly source: ObservedSource;
 }
 
-/** Whether the observer made neither the same nor a later observation before. */
-export function isNewObservation(
-  { controlPlane, gateways }: DeviceSources,
-  { gatewayId, source }: Observation,
-): boolean {
-  const before = gatewayId === null ? controlPlane : gateways.get(gatewayId);
-  if (before === null || before === undefined) return true;
-  return before.at === source.at ? before.address !== source.address : before.at < source.at;
-}
-
-/** Whether an observation of a gateway changes the address that counts at this gateway. */
-export function changesSourceAt(sources: DeviceSources, gatewayId: string, source: ObservedSource): boolean {
-  if (!isNewObservation(sources, { gatewayId, source })) return false;
-  return laterOf(sources.controlPlane, source) !== sourceAt(sources, gatewayId);
+/**
+ * An observation as it compares with others. One with an impossible time precedes every other one: the clock that gave
+ * the time was corrected since.
+ *
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
+ */
+function comparable(source: ObservedSource, latest: number): ObservedSource {
+  return source.at > latest ? { ...source, at: 0 } : source;
 }
 
 /**
- * Adds observations. The gateways' observations are copied once, because a device may have thousands of them.
+ * Whether the observer made neither the same nor a later observation before.
  *
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
+ */
+export function isNewObservation(
+  { controlPlane, gateways }: DeviceSources,
+  { gatewayId, source }: Observation,
+  latest: number,
+): boolean {
+  const stored = gatewayId === null ? controlPlane : gateways.get(gatewayId);
+  if (stored === null || stored === undefined) return true;
+  const before = comparable(stored, latest);
+  return before.at === source.at ? before.address !== source.address : before.at < source.at;
+}
+
+/**
+ * Whether an observation of a gateway changes the address that counts at this gateway.
+ *
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
+ */
+export function changesSourceAt(
+  sources: DeviceSources,
+  gatewayId: string,
+  source: ObservedSource,
+  latest: number,
+): boolean {
+  if (!isNewObservation(sources, { gatewayId, source }, latest)) return false;
+  const { controlPlane } = sources;
+  return laterOf(controlPlane && comparable(controlPlane, latest), source) !== sourceAt(sources, gatewayId);
+}
+
+/**
+ * Adds observations. The gateways' observations are copied at most twice, because a device may have thousands of them.
+ *
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
  * @returns the same sources if none of the observations is new
  */
-export function withObservations(sources: DeviceSources, observations: Iterable<Observation>): DeviceSources {
+export function withObservations(
+  sources: DeviceSources,
+  observations: Iterable<Observation>,
+  latest: number,
+): DeviceSources {
   let { controlPlane } = sources;
   let gateways: Map<string, ObservedSource> | undefined;
   for (const observation of observations) {
     const { gatewayId, source } = observation;
-    if (!isNewObservation({ controlPlane, gateways: gateways ?? sources.gateways }, observation)) continue;
+    if (!isNewObservation({ controlPlane, gateways: gateways ?? sources.gateways }, observation, latest)) continue;
     if (gatewayId === null) {
       controlPlane = source;
       continue;
@@ -99,5 +130,16 @@ export function withObservations(sources: DeviceSources, observations: Iterable<
     gateways.set(gatewayId, source);
   }
   if (controlPlane === sources.controlPlane && gateways === undefined) return sources;
-  return { controlPlane, gateways: gateways ?? sources.gateways };
+  return allComparable({ controlPlane, gateways: gateways ?? sources.gateways }, latest);
+}
+
+/** @param latest the latest time that an observation can have, in milliseconds since 1970 */
+export function allComparable({ controlPlane, gateways }: DeviceSources, latest: number): DeviceSources {
+  const isImpossible = [...gateways.values()].some(({ at }) => at > latest);
+  return {
+    controlPlane: controlPlane && comparable(controlPlane, latest),
+    gateways: isImpossible
+      ? new Map(Array.from(gateways, ([id, source]) => [id, comparable(source, latest)]))
+      : gateways,
+  };
 }

@@ -183,7 +183,11 @@ export class GatewayContents {
     const destinations =
       before !== undefined && cached?.destinationsMadeFrom === destinationsMadeFrom
         ? before.destinations
-        : yield* reusingTree(before?.destinations, yield* findingDestinations(model, isCarried, scope));
+        : yield* reusingTree(
+            before?.destinations,
+            yield* findingDestinations(model, isCarried, scope),
+            ({ services }) => 1 + services.length,
+          );
     const sites = shared.sites === undefined ? [] : yield* findingSitePeers(shared.sites, id);
     const devicePeers = yield* this.#findingDevicePeers(inputs, id, keys, before?.peers, shared);
     const classes = new Map<string, HashTree<Membership>>();

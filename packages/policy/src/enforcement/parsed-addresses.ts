@@ -2,7 +2,11 @@ import { parseAddressText } from "@gatehouse/addresses/address-text";
 import { formatIpRange, type IpRange, parseIpRange } from "@gatehouse/addresses/ip-ranges";
 import type { Service } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
+import { cachedByList, listsOf } from "../model/protocol-lists.ts";
 import type { Table } from "../model/table.ts";
+
+/** The services of a protocol. */
+export type ServiceList = readonly Service[];
 
 /** An address of a resource in the notation of configurations. */
 export interface ParsedAddress {
@@ -11,8 +15,8 @@ export interface ParsedAddress {
   readonly key: string;
   /** Undefined for a name. */
   readonly range: IpRange | undefined;
-  /** The services that the resource offers at the address. */
-  readonly services: readonly Service[];
+  /** The services that the resource offers at the address: one list for each protocol, which addresses share. */
+  readonly services: readonly ServiceList[];
   /** Blocks that contain the answers for a private name. Null for the default. */
   readonly answersWithin: readonly IpRange[] | null;
 }
@@ -53,15 +57,20 @@ export function addressesOf({ facts }: CompiledResource): readonly ParsedAddress
     const reading = parseAddressText(address);
     if (!reading.ok) return [];
     const range = reading.value.isIp ? reading.value.range : undefined;
-    const services = protocols.map(({ protocol, port }): Service => {
-      if (port === undefined || protocol === "ICMP") return { protocol };
-      const [first = "", last = first] = port.split("-");
-      return { protocol, ports: [Number(first), Number(last)] };
-    });
     const key = range === undefined ? reading.value.text : formatIpRange(range);
+    const services = listsOf(protocols).map(servicesOf);
     return [{ address, key, range, services, answersWithin: rangesOf(answersWithin ?? null) }];
   });
 }
+
+const servicesOf = cachedByList(
+  (list): ServiceList =>
+    list.map(({ protocol, port }) => {
+      if (port === undefined || protocol === "ICMP") return { protocol };
+      const [first = "", last = first] = port.split("-");
+      return { protocol, ports: [Number(first), Number(last)] };
+    }),
+);
 
 function rangesOf(texts: readonly string[] | null): readonly IpRange[] | null {
   if (texts === null) return null;

@@ -6,17 +6,23 @@ import { changingTree } from "./tree-work.ts";
 /** An entry of a tree that is compared with the former one. */
 const comparisonCost = 30;
 
-/** A tree with these entries that shares as much as possible with the previous tree. */
+/**
+ * A tree with these entries that shares as much as possible with the previous tree.
+ *
+ * @param sizeOf the number of parts of a value, if it can have many
+ */
 export function* reusingTree<Value>(
   before: HashTree<Value> | undefined,
   wanted: ReadonlyMap<string, Value>,
+  sizeOf: (value: Value) => number = () => 1,
 ): Work<HashTree<Value>> {
   const tree: HashTree<Value> = before ?? HashTree.empty;
   const changes = new Map<string, Value | undefined>();
   yield* forEach(tree.entries(), entryCost, ([key]) => {
     if (!wanted.has(key)) changes.set(key, undefined);
   });
-  yield* forEach(wanted, comparisonCost, ([key, value]) => {
+  const costOf = ([, value]: readonly [string, Value]) => comparisonCost * sizeOf(value);
+  yield* forEach(wanted, costOf, ([key, value]) => {
     if (!isSameValue(tree.get(key), value)) changes.set(key, value);
   });
   return yield* changingTree(tree, changes);

@@ -29,7 +29,8 @@ export function* findingNetworks(
   yield* forEach(links.values(), parsedCost, (link) => {
     networks.set(link.gatewayId, (link.networks ?? []).flatMap(rangeOf));
   });
-  const costOf = ({ facts }: CompiledResource) => entryCost + parsedCost * facts.addresses.length;
+  const costOf = ({ decodingCost, facts }: CompiledResource) =>
+    entryCost + decodingCost + parsedCost * facts.addresses.length;
   yield* forEach(model.resources.values(), costOf, ({ type, facts }) => {
     const [first = ""] = facts.gateways;
     if (type !== "PRIVATE" || links.get(first)?.networks !== null) return;

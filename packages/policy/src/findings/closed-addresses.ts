@@ -4,16 +4,16 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import { sorting } from "../sorting.ts";
 
-/** An address of a private resource in a closed block. It was stored before such addresses were refused. */
+/** An address of a private resource in a blocked range. It was stored before such addresses were refused. */
 export interface ClosedAddress {
   readonly resource: CompiledResource;
   readonly address: string;
-  /** The closed block. */
+  /** The blocked range. */
   readonly block: string;
 }
 
 /**
- * Finds stored addresses of private resources in closed blocks, in the order of ids.
+ * Finds stored addresses of private resources in blocked ranges, in the order of ids.
  *
  * @returns yields after each address with the finding, and otherwise the units of cost that were spent
  */
@@ -21,6 +21,7 @@ export function* closedAddresses(model: Model): Generator<"address" | ClosedAddr
   for (const id of yield* sorting(model.resources.ids())) {
     const resource = model.resources.get(id);
     if (resource?.type !== "PRIVATE") continue;
+    if (resource.decodingCost > 0) yield resource.decodingCost;
     for (const { address, range } of addressesOf(resource)) {
       const block = range && closedBlockOf(range);
       yield block === undefined ? "address" : { resource, address, block };

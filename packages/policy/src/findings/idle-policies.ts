@@ -60,18 +60,19 @@ interface Asked {
 function* gatewaysByType(model: Model): Work<ReadonlyMap<PolicyType, ReadonlySet<string>>> {
   const byType = new Map<PolicyType, Set<string>>();
   let unpaid = 0;
-  for (const { facts } of model.resources.values()) {
+  for (const resource of model.resources.values()) {
+    unpaid += recordCost + resource.decodingCost;
+    const { facts } = resource;
     for (const type of [facts.type, "SITETOSITE"] as const) {
       const gateways = byType.get(type) ?? new Set();
       byType.set(type, gateways);
       for (const id of facts.gateways) gateways.add(id);
     }
-    unpaid += 1;
-    if (unpaid < recordsAtOnce) continue;
-    yield unpaid * recordCost;
+    if (unpaid < recordsAtOnce * recordCost) continue;
+    yield unpaid;
     unpaid = 0;
   }
-  yield unpaid * recordCost;
+  yield unpaid;
   return byType;
 }
 
@@ -103,15 +104,16 @@ function* namedResources({ facts }: CompiledPolicy, model: Model): Work<readonly
   const named: ResourceFacts[] = [];
   let unpaid = 0;
   for (const id of new Set(facts.resources)) {
-    const resource = model.resources.get(id)?.facts;
+    const found = model.resources.get(id);
+    unpaid += recordCost + (found?.decodingCost ?? 0);
+    const resource = found?.facts;
     const isOfType = facts.type === "SITETOSITE" || resource?.type === facts.type;
     if (resource !== undefined && isOfType) named.push(resource);
-    unpaid += 1;
-    if (unpaid < recordsAtOnce) continue;
-    yield unpaid * recordCost;
+    if (unpaid < recordsAtOnce * recordCost) continue;
+    yield unpaid;
     unpaid = 0;
   }
-  yield unpaid * recordCost;
+  yield unpaid;
   return named;
 }
 

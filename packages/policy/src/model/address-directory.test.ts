@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { Work } from "../work.ts";
 import { addressKeyOf } from "./address-key.ts";
-import { type AddressEntry, offerOf } from "./address-offers.ts";
+import { type Entries, offersIn } from "./address-offers.ts";
 import type { AddressFacts, FactChange, ResourceFacts, TenantFacts } from "./facts.ts";
 import { compile, type Model, update, updating } from "./model.ts";
 
@@ -29,14 +29,15 @@ const own = "own";
 const ownOf = (index: number) => `host-${index}.example.org`;
 const texts = [...shared, ownOf(0), ownOf(1), ownOf(299)];
 
+const list = fc.subarray([
+  { protocol: "TCP" as const, port: "443" },
+  { protocol: "TCP" as const, port: "20-25" },
+  { protocol: "UDP" as const },
+]);
 const addresses = fc.uniqueArray(
   fc.record({
     address: fc.constantFrom(...shared, own, own, own, own),
-    protocols: fc.subarray([
-      { protocol: "TCP" as const, port: "443" },
-      { protocol: "TCP" as const, port: "20-25" },
-      { protocol: "UDP" as const },
-    ]),
+    protocols: fc.oneof(list, fc.array(list, { maxLength: 2 })),
   }),
   { selector: ({ address }) => address, maxLength: 3 },
 );
@@ -56,13 +57,13 @@ function entriesOf({ addresses: directory }: Model) {
 }
 
 /** All entries at an address, as the contract defines them. */
-function entriesAt(text: string, resources: ReadonlyMap<number, ResourceFacts>): readonly AddressEntry[] {
+function entriesAt(text: string, resources: ReadonlyMap<number, ResourceFacts>): Entries {
   return indexes.flatMap((index) => {
     const listed = (resources.get(index)?.addresses ?? []).filter(
       ({ address }) => addressKeyOf(address)?.text === addressKeyOf(text)?.text,
     );
     if (listed.length === 0) return [];
-    return [{ resourceId: idOf(index), offers: listed.flatMap(({ protocols }) => protocols.map(offerOf)) }];
+    return [{ resourceId: idOf(index), offers: listed.flatMap(({ protocols }) => offersIn(protocols)) }];
   });
 }
 

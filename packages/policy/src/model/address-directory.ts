@@ -2,7 +2,7 @@ import { addressWidth, type IpAddress, type IpVersion } from "@gatehouse/address
 import { merging } from "../sorting.ts";
 import { entriesAtOnce, entryCost, forEach, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { type AddressKey, addressKeyOf, hostKey, rangeKey, wildcardKey } from "./address-key.ts";
-import type { AddressEntry, Entries } from "./address-offers.ts";
+import { type AddressEntry, type Entries, OfferIndex } from "./address-offers.ts";
 import type { CompiledResource } from "./compiled-resource.ts";
 import type { ResourceFacts } from "./facts.ts";
 import { AddressColumns, type FoundAddress, findingEntries, PackedAddresses } from "./packed-addresses.ts";
@@ -33,12 +33,15 @@ export class AddressDirectory {
   static *compiling(resources: Table<CompiledResource>): Work<AddressDirectory> {
     const columns = new AddressColumns();
     const lengths = new CollectedLengths({ 4: [], 6: [] });
-    let indexed = 0;
+    let unpaid = 0;
     for (const resource of resources.values()) {
+      unpaid += resource.decodingCost;
+      const { size } = columns;
       columns.addAll(resource, (key) => lengths.add(key));
-      if (columns.size - indexed < recordsAtOnce) continue;
-      yield (columns.size - indexed) * recordCost;
-      indexed = columns.size;
+      unpaid += (columns.size - size) * recordCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
+      unpaid = 0;
     }
     const base = yield* PackedAddresses.indexing(columns, resources);
     return new AddressDirectory({ resources, base, changed: new Map(), lengths: lengths.sorted() });
@@ -81,7 +84,8 @@ export class AddressDirectory {
     }
     for (const [key, added] of received) {
       const remaining = yield* without(formerIds, this.#at(key) ?? none);
-      changed.set(key, yield* merging(remaining, yield* findingEntries(added), inOrderOfIds));
+      const entries = yield* merging(remaining, yield* findingEntries(added), inOrderOfIds);
+      changed.set(key, yield* OfferIndex.indexing(entries));
     }
     const parts = { resources, lengths: lengths.sorted() };
     // After this many changes, the index is built again. This then costs little per change.

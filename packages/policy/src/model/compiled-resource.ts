@@ -8,8 +8,15 @@ import type { SourceIndex } from "./source-index.ts";
 export interface LazyResource {
   readonly id: string;
   readonly type: ResourceType;
+  /** The size of the row, in bytes. */
+  readonly bytes: number;
   decode(): ResourceFacts;
 }
+
+/** The bytes of a row that are decoded within the cost of a record. */
+const freeBytes = 1_000;
+/** The references to protocols in facts that need about as much memory as an ordinary resource. */
+const referencesOfWeight = 100;
 
 /**
  * A resource, prepared for decisions. A large tenant has several objects for one resource, one after the other, because
@@ -20,6 +27,10 @@ export class CompiledResource {
   readonly type: ResourceType;
   /** Objects with the same generation have equal facts. */
   readonly generation: number;
+  /** The cost of creating the other facts, in addition to the cost of a record. */
+  readonly decodingCost: number;
+  /** The size of the resource: 1 for an ordinary resource, and more with many addresses or references to protocols. */
+  readonly weight: number;
   #facts: ResourceFacts | undefined;
   #lazy: LazyResource | undefined;
   #named: { readonly id: string; readonly name: string } | undefined;
@@ -31,8 +42,16 @@ export class CompiledResource {
     this.id = facts.id;
     this.type = facts.type;
     this.generation = generation;
-    if ("decode" in facts) this.#lazy = facts;
-    else this.#facts = facts;
+    if ("decode" in facts) {
+      this.#lazy = facts;
+      this.decodingCost = Math.max(0, facts.bytes - freeBytes);
+      this.weight = 1 + Math.floor(facts.bytes / freeBytes);
+      return;
+    }
+    this.#facts = facts;
+    this.decodingCost = 0;
+    const references = facts.addresses.reduce((sum, { protocols }) => sum + 1 + protocols.length, 0);
+    this.weight = 1 + Math.floor(references / referencesOfWeight);
   }
 
   get facts(): ResourceFacts {

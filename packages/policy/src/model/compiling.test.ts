@@ -220,7 +220,7 @@ test("the directory of addresses finds many resources at one address, before and
   const directory = finish(AddressDirectory.compiling(before));
   const idsAt = (of: AddressDirectory) => of.atAddress("192.0.2.1/32").same.map(({ resourceId }) => resourceId);
   expect(idsAt(directory)).toEqual(ids.slice(0, 200));
-  expect(directory.ofHost("host-7.example.com")).toMatchObject([{ resourceId: ids[7], offers: [{ first: 8 }] }]);
+  expect(directory.ofHost("host-7.example.com")).toMatchObject([{ resourceId: ids[7], offers: [[{ first: 8 }]] }]);
   for (const count of [3, 150]) {
     const changed = resources.slice(0, count).map((_, index) => resourceOf(index, [`moved-${index}.example.com`]));
     const after = before.with(changed.map(entry));

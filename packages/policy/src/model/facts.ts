@@ -6,9 +6,10 @@ import type { ResourceType } from "@gatehouse/contract/records/address";
 import type { AdmissionRule } from "@gatehouse/contract/records/admission-rule";
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import type { PolicyMode, PolicyType } from "@gatehouse/contract/records/policy";
-import type { NetworkProtocol, transportProtocols } from "@gatehouse/contract/records/protocol";
+import type { transportProtocols } from "@gatehouse/contract/records/protocol";
 import type { LoadBalancingMode } from "@gatehouse/contract/records/resource";
 import type { UserStatus } from "@gatehouse/contract/records/user";
+import type { OfferedProtocols } from "./protocol-lists.ts";
 
 export type TransportProtocol = (typeof transportProtocols)[number];
 
@@ -79,7 +80,7 @@ export interface AddressFacts {
   /** An IP address, a CIDR block, a host name, or `*.domain`, in stored form. */
   readonly address: string;
   /** The protocols of the address. If empty, nothing reaches the address. */
-  readonly protocols: readonly NetworkProtocol[];
+  readonly protocols: OfferedProtocols;
   /** Blocks that contain the addresses that DNS may return for a private name. Null or absent for the default. */
   readonly answersWithin?: readonly string[] | null;
 }

@@ -227,12 +227,16 @@ function* withResources(model: Model, entries: ReadonlyMap<string, ResourceFacts
   const before: ResourceFacts[] = [];
   const after: ResourceFacts[] = [];
   const compiled = new Map<string, CompiledResource | undefined>();
+  let unpaid = 0;
   for (const [id, facts] of entries) {
     const former = model.resources.get(id);
+    unpaid += recordCost + (former?.decodingCost ?? 0);
     if (former !== undefined) before.push(former.facts);
     if (facts !== undefined) after.push(facts);
     compiled.set(id, facts === undefined ? undefined : new CompiledResource(facts));
-    if (compiled.size % recordsAtOnce === 0) yield recordsAtOnce * recordCost;
+    if (unpaid < recordsAtOnce * recordCost) continue;
+    yield unpaid;
+    unpaid = 0;
   }
   const resources = yield* model.resources.changing(compiled);
   return { ...model, resources, addresses: yield* model.addresses.changing(before, after, resources) };

@@ -50,12 +50,17 @@ const anyOffer = fc
   .record({ protocol: fc.constantFrom("TCP" as const, "UDP" as const), first: fc.nat(60), length: fc.nat(8) })
   .map(({ protocol, first, length }): Offer => ({ protocol, first, last: first + length }));
 
+/** Some entries have the same lists. */
+const entriesWithLists = fc
+  .array(fc.array(anyOffer, { maxLength: 3 }), { maxLength: 8 })
+  .chain((lists) => fc.array(fc.subarray(lists), { maxLength: 12 }))
+  .map((all) => all.map((offers, index) => ({ resourceId: `r${index}`, offers })));
+
 test("finds the resources that share a protocol and port with another one", () => {
   fc.assert(
-    fc.property(fc.array(fc.array(anyOffer, { maxLength: 4 }), { maxLength: 12 }), (all) => {
-      const entries = all.map((offers, index) => ({ resourceId: `r${index}`, offers }));
+    fc.property(entriesWithLists, (entries) => {
       const meeting = entries.filter((entry) =>
-        entries.some((other) => other !== entry && new OfferRanges(other.offers).meet(entry.offers)),
+        entries.some((other) => other !== entry && new OfferRanges(other.offers.flat()).meet(entry.offers.flat())),
       );
       expect([...finish(findingMeeting(entries))].sort()).toEqual(meeting.map(({ resourceId }) => resourceId).sort());
     }),

@@ -1,6 +1,6 @@
 import { sortingBy } from "../sorting.ts";
 import { entryCost, forEach, type Work } from "../work.ts";
-import type { Entries, Offer } from "./address-offers.ts";
+import type { AddressEntry, Entries, Offer, OfferList } from "./address-offers.ts";
 import type { TransportProtocol } from "./facts.ts";
 
 interface PortRange {
@@ -8,7 +8,7 @@ interface PortRange {
   readonly last: number;
 }
 
-/** The services of a resource at an address, sorted so that each look-up takes few steps. An entry can have 10,000. */
+/** The services of a resource at an address, sorted so that each lookup takes few steps. An entry can have 10,000. */
 export class OfferRanges {
   /** The ranges of ports by protocol, in ascending order, without overlaps. */
   readonly #ranges = new Map<TransportProtocol, PortRange[]>();
@@ -53,24 +53,36 @@ export class OfferRanges {
   }
 }
 
+/** An offer of a list, with the only resource that has the list. Undefined if several resources have it. */
 interface OwnedOffer extends Offer {
-  readonly resourceId: string;
+  readonly list: OfferList;
+  readonly resourceId: string | undefined;
 }
 
-/** Finds the resources with a protocol and port that others of these resources offer too, in n log n steps. */
+/**
+ * Finds the resources with a protocol and port that others of these resources offer too. Takes n log n steps for the
+ * ports of different lists, although many resources can have the same list.
+ */
 export function* findingMeeting(entries: Entries): Work<ReadonlySet<string>> {
   const meeting = new Set<string>();
-  /** The offers with the highest last ports, of two resources for each protocol. */
+  const owners = yield* findingOwners(entries);
+  // Resources with a common list meet each other.
+  const costOf = ({ offers }: AddressEntry) => entryCost * (1 + offers.length);
+  yield* forEach(entries, costOf, ({ resourceId, offers }) => {
+    if (offers.some((list) => list.length > 0 && owners.get(list) === several)) meeting.add(resourceId);
+  });
+  /** The offers with the highest last ports, of two owners for each protocol. */
   const highest = new Map<TransportProtocol, readonly OwnedOffer[]>();
-  const offers = yield* sortingBy((one, other) => one.first - other.first, ownedOffers(entries));
+  const offers = yield* sortingBy((one, other) => one.first - other.first, ownedOffers(owners));
   yield* forEach(offers, entryCost, (offer) => {
     const known = highest.get(offer.protocol) ?? [];
-    const others = known.filter(({ resourceId }) => resourceId !== offer.resourceId);
+    const others = known.filter((other) => ownerOf(other) !== ownerOf(offer));
     // All earlier offers that contain the first port meet each other, so they were found before.
     for (const { resourceId, last } of others) {
-      if (last >= offer.first) meeting.add(resourceId).add(offer.resourceId);
+      if (last < offer.first) continue;
+      for (const id of [resourceId, offer.resourceId]) if (id !== undefined) meeting.add(id);
     }
-    const own = known.find(({ resourceId }) => resourceId === offer.resourceId);
+    const own = known.find((other) => ownerOf(other) === ownerOf(offer));
     const higher = own !== undefined && own.last > offer.last ? own : offer;
     const sorted = [...others, higher].sort((one, other) => other.last - one.last);
     highest.set(offer.protocol, sorted.slice(0, 2));
@@ -78,6 +90,28 @@ export function* findingMeeting(entries: Entries): Work<ReadonlySet<string>> {
   return meeting;
 }
 
-function* ownedOffers(entries: Entries): Iterable<OwnedOffer> {
-  for (const { resourceId, offers } of entries) for (const offer of offers) yield { ...offer, resourceId };
+const several = Symbol("several resources");
+
+/** The only resource with each list, or that several have it. */
+function* findingOwners(entries: Entries): Work<ReadonlyMap<OfferList, string | typeof several>> {
+  const owners = new Map<OfferList, string | typeof several>();
+  const costOf = ({ offers }: AddressEntry) => entryCost * (1 + offers.length);
+  yield* forEach(entries, costOf, ({ resourceId, offers }) => {
+    for (const list of offers) {
+      const known = owners.get(list);
+      owners.set(list, known === undefined || known === resourceId ? resourceId : several);
+    }
+  });
+  return owners;
+}
+
+function ownerOf({ resourceId, list }: OwnedOffer): string | OfferList {
+  return resourceId ?? list;
+}
+
+function* ownedOffers(owners: ReadonlyMap<OfferList, string | typeof several>): Iterable<OwnedOffer> {
+  for (const [list, owner] of owners) {
+    const resourceId = owner === several ? undefined : owner;
+    for (const offer of list) yield { ...offer, list, resourceId };
+  }
 }

@@ -14,7 +14,7 @@ import {
   yieldAfter,
 } from "../work.ts";
 import { type AddressKey, addressKeyOf } from "./address-key.ts";
-import { type AddressEntry, type Entries, offerOf } from "./address-offers.ts";
+import { type AddressEntry, type Entries, OfferIndex, offersIn } from "./address-offers.ts";
 import type { CompiledResource } from "./compiled-resource.ts";
 import type { AddressFacts } from "./facts.ts";
 import { grown, IdColumn } from "./id-column.ts";
@@ -25,8 +25,10 @@ type Resources = Pick<Table<CompiledResource>, "get">;
 
 /** The minimum number of addresses whose entries are retained. */
 const retainedAddresses = 10_000;
-/** The most resources that are read to find the entries at an address. */
+/** The most resources that are read to find the entries at an address. Resources with large rows count as several. */
 const mostScanned = 64;
+/** The references to lists of protocols in entries that need about as much memory as an ordinary entry. */
+const referencesOfWeight = 16;
 /** The most slots that are read before work yields. */
 const slotsAtOnce = yieldAfter / copyCost;
 
@@ -43,23 +45,25 @@ export class AddressColumns {
   hashes = new Uint32Array(16);
   /** The positions of the addresses in the lists of their resources. */
   positions = new Uint32Array(16);
+  /** The weights of the resources, up to `mostScanned`. */
+  weights = new Uint8Array(16);
 
   get size(): number {
     return this.ids.size;
   }
 
   /** Adds an address of another list. */
-  addFrom({ hashes, positions, ids }: AddressColumns, index: number): void {
-    this.#add(hashes[index] ?? 0, positions[index] ?? 0);
+  addFrom({ hashes, positions, weights, ids }: AddressColumns, index: number): void {
+    this.#add(hashes[index] ?? 0, positions[index] ?? 0, weights[index] ?? 0);
     this.ids.addFrom(ids, index);
   }
 
   /** Adds the addresses of a resource whose keys meet a condition. */
-  addAll({ id, facts }: CompiledResource, condition: (key: AddressKey) => boolean): void {
+  addAll({ id, weight, facts }: CompiledResource, condition: (key: AddressKey) => boolean): void {
     for (const [position, { address }] of facts.addresses.entries()) {
       const key = addressKeyOf(address);
       if (key === undefined || !condition(key)) continue;
-      this.#add(hashOf(key.text), position);
+      this.#add(hashOf(key.text), position, Math.min(weight, mostScanned));
       this.ids.add(id);
     }
   }
@@ -71,13 +75,22 @@ export class AddressColumns {
     return facts === undefined ? undefined : { resourceId, position, facts };
   }
 
-  #add(hash: number, position: number): void {
+  /** The cost of `addressAt`, which creates the facts of the resource. */
+  costAt(index: number, resources: Resources): number {
+    return recordCost + (resources.get(this.ids.at(index))?.decodingCost ?? 0);
+  }
+
+  #add(hash: number, position: number, weight: number): void {
     if (this.size === this.hashes.length) {
       this.hashes = grown(this.hashes);
       this.positions = grown(this.positions);
+      const weights = new Uint8Array(this.hashes.length);
+      weights.set(this.weights);
+      this.weights = weights;
     }
     this.hashes[this.size] = hash;
     this.positions[this.size] = position;
+    this.weights[this.size] = weight;
   }
 }
 
@@ -90,7 +103,7 @@ export class PackedAddresses {
   readonly #previous: Uint32Array;
   /** The entries at addresses that many resources have, or whose hash many addresses have. They are not in `#heads`. */
   readonly #crowded: ReadonlyMap<string, Entries>;
-  readonly #recent = new RecentValues<Entries>(retainedAddresses);
+  readonly #recent = new RecentValues<Entries>(retainedAddresses, weightOf);
 
   private constructor(
     columns: AddressColumns,
@@ -110,7 +123,7 @@ export class PackedAddresses {
    * @param columns must not change afterwards
    */
   static *indexing(columns: AddressColumns, resources: Resources): Work<PackedAddresses> {
-    const { size, hashes } = columns;
+    const { size, hashes, weights } = columns;
     const heads = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(8, size))));
     const previous = new Uint32Array(size);
     const counts = new Uint8Array(heads.length);
@@ -118,7 +131,7 @@ export class PackedAddresses {
       const slot = (hashes[index] ?? 0) & (heads.length - 1);
       previous[index] = heads[slot] ?? 0;
       heads[slot] = index + 1;
-      counts[slot] = Math.min((counts[slot] ?? 0) + 1, mostScanned + 1);
+      counts[slot] = Math.min((counts[slot] ?? 0) + (weights[index] ?? 0), mostScanned + 1);
       if (index % entriesAtOnce === entriesAtOnce - 1) yield entriesAtOnce * entryCost;
     }
     const crowded = new Map<string, FoundAddress[]>();
@@ -126,7 +139,7 @@ export class PackedAddresses {
       if (slot % slotsAtOnce === slotsAtOnce - 1) yield slotsAtOnce * copyCost;
       if ((counts[slot] ?? 0) <= mostScanned) continue;
       for (let next = heads[slot] ?? 0; next !== 0; next = previous[next - 1] ?? 0) {
-        yield recordCost;
+        yield columns.costAt(next - 1, resources);
         const found = columns.addressAt(next - 1, resources);
         const key = found === undefined ? undefined : addressKeyOf(found.facts.address)?.text;
         if (found === undefined || key === undefined) continue;
@@ -137,7 +150,9 @@ export class PackedAddresses {
       heads[slot] = 0;
     }
     const entries = new Map<string, Entries>();
-    for (const [key, found] of crowded) entries.set(key, yield* findingEntries(found));
+    for (const [key, found] of crowded) {
+      entries.set(key, yield* OfferIndex.indexing(yield* findingEntries(found)));
+    }
     return new PackedAddresses(columns, heads, previous, entries);
   }
 
@@ -193,10 +208,11 @@ export class PackedAddresses {
     const { hashes, size } = this.#columns;
     for (let index = 0; index < size; index += 1) {
       const mayBeChanged = changedHashes.has(hashes[index] ?? 0);
+      const cost = mayBeChanged ? this.#columns.costAt(index, resources) : copiedCost;
       if (!mayBeChanged || isUnchanged(this.#columns.addressAt(index, resources), changed)) {
         columns.addFrom(this.#columns, index);
       }
-      unpaid += mayBeChanged ? recordCost : copiedCost;
+      unpaid += cost;
       if (unpaid < yieldAfter) continue;
       yield unpaid;
       unpaid = 0;
@@ -206,10 +222,11 @@ export class PackedAddresses {
     for (const id of changedIds) {
       const resource = resources.get(id);
       if (resource === undefined) continue;
+      unpaid += resource.decodingCost;
       columns.addAll(resource, ({ text }) => changed.has(text));
-      unpaid += resource.facts.addresses.length;
-      if (unpaid < recordsAtOnce) continue;
-      yield unpaid * recordCost;
+      unpaid += resource.facts.addresses.length * recordCost;
+      if (unpaid < recordsAtOnce * recordCost) continue;
+      yield unpaid;
       unpaid = 0;
     }
     return yield* PackedAddresses.indexing(columns, resources);
@@ -230,9 +247,14 @@ export function* findingEntries(addresses: readonly FoundAddress[]): Work<Entrie
   const entries: AddressEntry[] = [];
   const costOf = ({ facts }: FoundAddress) => entryCost * (1 + facts.protocols.length);
   yield* forEach(yield* sortingBy(inOrderOfCreation, addresses), costOf, ({ resourceId, facts }) => {
-    addOffers(entries, resourceId, facts.protocols.map(offerOf));
+    addOffers(entries, resourceId, offersIn(facts.protocols));
   });
   return entries;
+}
+
+function weightOf(entries: Entries): number {
+  const references = entries.reduce((sum, { offers }) => sum + 1 + offers.length, 0);
+  return 1 + Math.floor(references / referencesOfWeight);
 }
 
 /** Ids are UUIDv7, so this is the order of creation. */

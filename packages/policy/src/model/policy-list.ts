@@ -245,7 +245,7 @@ function onlyMoved(policies: readonly CompiledPolicy[], ids: readonly string[]):
   return { policy, previous, next: next?.facts.isDefault === true ? undefined : next };
 }
 
-/** The largest set of policies that are already in the wanted order: the longest run of increasing ranks. */
+/** The largest set of policies that are already in the desired order: the longest run of increasing ranks. */
 function longestRun(wanted: readonly CompiledPolicy[]): ReadonlySet<CompiledPolicy> {
   /**
    * `ends` holds the last policy of the best run of each length. `follows` holds the predecessor of each policy in its

@@ -175,7 +175,7 @@ export const brokenEngines: ReadonlyMap<string, Engine<FakeModel>> = new Map(
         users: facts.users.map((user) => (user.status === "pending" ? { ...user, status: "active" } : user)),
       }),
     },
-    "lets attributes hide the e-mail address": {
+    "lets attributes hide the email address": {
       facts: (facts) => ({
         ...facts,
         users: facts.users.map((user) => ({ ...user, email: String(user.attributes.email ?? user.email) })),

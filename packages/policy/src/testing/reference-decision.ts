@@ -14,6 +14,7 @@ import type {
   TenantFacts,
   UserFacts,
 } from "../model/facts.ts";
+import { portsOf } from "../model/protocol-lists.ts";
 import { type RuleVariables, referenceRule } from "./reference-rule.ts";
 
 /**
@@ -161,7 +162,7 @@ function specificity(address: string, askedText: string): number {
 
 function offers(address: AddressFacts, destination: Destination & { kind: "address" }): boolean {
   if (destination.protocol === undefined) return true;
-  for (const entry of address.protocols) {
+  for (const entry of portsOf(address.protocols)) {
     if (entry.protocol === destination.protocol && includesPort(entry, destination.port)) return true;
   }
   return false;

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { PublicKey } from "@gatehouse/contract/network-values";
 import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
-import { type DeviceSources, noSources } from "@gatehouse/policy/enforcement/device-sources";
+import { allComparable, type DeviceSources, noSources } from "@gatehouse/policy/enforcement/device-sources";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
 import { forEach, recordCost, type Work } from "@gatehouse/policy/work";
 import type { DeviceLinkRow, GatewayLinkRow, LinkRows } from "./link-facts.queries.ts";
@@ -16,51 +16,68 @@ const wireGuardKey = new RegExp((PublicKey as unknown as { readonly pattern: str
 /**
  * Converts all rows of a tenant, as work that can be suspended.
  *
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
  * @param drainMs how long open connections may last once their gateway is in maintenance, in milliseconds
  */
-export function* convertingLinks({ prefix, devices, gateways }: LinkRows, drainMs: number): Work<LinkFacts> {
+export function* convertingLinks(
+  { prefix, devices, gateways }: LinkRows,
+  latest: number,
+  drainMs: number,
+): Work<LinkFacts> {
   // Without a prefix, no address has been assigned.
   if (prefix === undefined) return { pools: tunnelPools("0"), devices: [], gateways: [] };
   const links = { pools: tunnelPools(prefix), devices: [] as DeviceLink[], gateways: [] as GatewayLink[] };
   yield* forEach(devices, recordCost, (row) => {
-    const link = deviceLinkOf(row, prefix);
+    const link = deviceLinkOf(row, prefix, latest);
     if (link !== undefined) links.devices.push(link);
   });
   yield* forEach(gateways, recordCost, (row) => links.gateways.push(gatewayLinkOf(row, prefix, drainMs)));
   return links;
 }
 
-/** The facts that routes of devices are computed from. */
-export function routeInputsOf({ prefix, devices, gateways }: LinkRows): RouteInputs {
+/**
+ * The facts that routes of devices are computed from.
+ *
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
+ */
+export function routeInputsOf({ prefix, devices, gateways }: LinkRows, latest: number): RouteInputs {
   if (prefix === undefined) return { devices: new Map(), gateways: new Map() };
   return {
-    devices: new Map(devices.map((row) => [row.id, routedDeviceOf(row, prefix)])),
+    devices: new Map(devices.map((row) => [row.id, routedDeviceOf(row, prefix, latest)])),
     gateways: new Map(gateways.map((row) => [row.id, gatewayLinkOf(row, prefix)])),
   };
 }
 
-export function routedDeviceOf(row: DeviceLinkRow, prefix: string): RoutedDevice {
-  const isPeer = deviceLinkOf(row, prefix) !== undefined;
-  return { ...tunnelAddresses(prefix, row.number), isPeer, sources: sourcesOf(row), country: null };
+/** @param latest the latest time that an observation can have, in milliseconds since 1970 */
+export function routedDeviceOf(row: DeviceLinkRow, prefix: string, latest: number): RoutedDevice {
+  const isPeer = wireGuardKey.test(row.public_key);
+  return { ...tunnelAddresses(prefix, row.number), isPeer, sources: sourcesOf(row, latest), country: null };
 }
 
-function sourcesOf({
-  source_address: address,
-  source_seen_at: at,
-  gateway_sources: own,
-}: DeviceLinkRow): DeviceSources {
+function sourcesOf(
+  { source_address: address, source_seen_at: at, gateway_sources: own }: DeviceLinkRow,
+  latest: number,
+): DeviceSources {
   if (own.length === 0 && address === "") return noSources;
-  return {
-    controlPlane: address === "" || at === null ? null : { address, at: Date.parse(at) },
-    gateways: new Map(own.map((seen) => [seen.gateway, { address: seen.address, at: Date.parse(seen.at) }])),
-  };
+  const controlPlane = address === "" || at === null ? null : { address, at: Date.parse(at) };
+  const gateways = new Map(own.map((seen) => [seen.gateway, { address: seen.address, at: Date.parse(seen.at) }]));
+  return allComparable({ controlPlane, gateways }, latest);
 }
 
-/** @returns undefined if the device has no WireGuard key: no gateway could have it as a peer */
-export function deviceLinkOf(row: DeviceLinkRow, prefix: string): DeviceLink | undefined {
+/**
+ * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @returns undefined if the device has no WireGuard key: no gateway could have it as a peer
+ */
+export function deviceLinkOf(row: DeviceLinkRow, prefix: string, latest: number): DeviceLink | undefined {
   const { id, number, public_key: publicKey } = row;
   if (!wireGuardKey.test(publicKey)) return undefined;
-  return { deviceId: id, ...tunnelAddresses(prefix, number), publicKey, sources: sourcesOf(row), country: null };
+  return {
+    deviceId: id,
+    ...tunnelAddresses(prefix, number),
+    publicKey,
+    sources: sourcesOf(row, latest),
+    country: null,
+  };
 }
 
 export function gatewayLinkOf(row: GatewayLinkRow, prefix: string, drainMs = defaultDrainMs): GatewayLink {

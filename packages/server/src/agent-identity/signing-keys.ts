@@ -64,7 +64,7 @@ export async function openSigningKey(
 }
 
 /**
- * Replaces the tenant's key by a new one that the present one signs.
+ * Replaces the tenant's key by a new one that the current one signs.
  *
  * @returns the public keys in base64
  */

@@ -58,7 +58,7 @@ export function composeAgents(
   { gatewayLinks = {}, deviceLinks = {} }: AgentSettings,
   { runner, follower, clock, log, lagged }: AgentDependencies,
 ): AgentParts {
-  const sources = new DeviceSources({ database: runner.database, log });
+  const sources = new DeviceSources({ database: runner.database, clock, log });
   const gateways = new GatewayChannel({ runner, clock, log, sources, lagged, ...gatewayLinks });
   const devices = new DeviceChannel({ runner, clock, log, sources, ...deviceLinks });
   for (const channel of [gateways, devices]) {

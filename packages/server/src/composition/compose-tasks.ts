@@ -4,7 +4,9 @@ import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
+import { ClockWatch } from "../platform/clock-watch.ts";
 import type { CommandRunner } from "../platform/command.ts";
+import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
 import type { Connection } from "../platform/db/database.ts";
 import { clearExpiredReplies } from "../platform/idempotency.queries.ts";
 import { JobQueue } from "../platform/jobs/job-queue.ts";
@@ -12,7 +14,7 @@ import type { Log } from "../platform/log.ts";
 import { clearOutbox, outboxKeptForMs } from "../platform/outbox/outbox.queries.ts";
 import type { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
-import { pruneRecords } from "../tasks/prune-records.ts";
+import { RecordPruning } from "../tasks/prune-records.ts";
 import { Reconciler } from "../tasks/reconciler.ts";
 import { masterKeyRotation, masterKeyRotationName } from "../tasks/rotate-master-key.ts";
 
@@ -109,39 +111,42 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
   const { database } = runner;
   const { keys, guard } = runner.audit;
   const { checkpointSeconds, retentionDays } = audit ?? { checkpointSeconds: 60, retentionDays: undefined };
+  const roundsOf = (failed: string) => new TenantRounds({ log, failed, slowMs: Number.POSITIVE_INFINITY });
+  const sealing = roundsOf("failed to seal the access history of a tenant; will retry");
+  const signing = roundsOf("failed to sign the head of an audit record; will retry");
   const checkpoints = {
     name: "audit-checkpoints",
     intervalMs: checkpointSeconds * 1_000,
     run: async () => {
       try {
-        await sealHistory(runner, clock, log);
+        await sealHistory(runner, clock, sealing);
       } finally {
         // A record whose history cannot be sealed must not keep others from being signed.
-        await signCheckpoints({ database, keys, guard, clock, log });
+        await signCheckpoints({ database, keys, guard, clock, log, rounds: signing });
       }
     },
   };
   if (retentionDays === undefined) return [checkpoints];
-  const retention = {
-    name: "audit-retention",
-    intervalMs: 60 * minuteMs,
-    run: () => pruneRecords({ runner, clock, log, retentionDays }),
-  };
+  const watch = new ClockWatch(clock);
+  const pruning = new RecordPruning({ runner, clock, watch, log, retentionDays });
+  const retention = { name: "audit-retention", intervalMs: 60 * minuteMs, run: () => pruning.run() };
   return [checkpoints, retention];
 }
 
-function retentionTasks({ runner: { database }, clock }: TaskDependencies): BackgroundTask[] {
+function retentionTasks({ runner: { database }, clock, log }: TaskDependencies): BackgroundTask[] {
+  const replies = new TenantRounds({ log, failed: "failed to delete the expired replies of a tenant; will retry" });
+  const counts = new TenantRounds({ log, failed: "failed to delete the mail counts of a tenant; will retry" });
   return [
     {
       name: "outbox-retention",
       intervalMs: 10 * minuteMs,
       run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
     },
-    { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database) },
+    { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database, replies) },
     {
       name: "mail-count-retention",
       intervalMs: 60 * minuteMs,
-      run: () => clearFormerMailCounts(database, clock.now()),
+      run: () => clearFormerMailCounts(database, counts, clock.now()),
     },
   ];
 }

@@ -8,7 +8,7 @@ export interface DemoRule {
   readonly hasTimeConstraint: boolean;
 }
 
-/** A policy that refers to other records by name, and to users by e-mail address. */
+/** A policy that refers to other records by name, and to users by email address. */
 export interface DemoPolicy {
   readonly name: string;
   readonly type: PolicyType;

@@ -32,7 +32,7 @@ export interface DemoDevice {
 }
 
 interface Department extends DemoGroup {
-  /** The name of a member, with which the e-mail address starts. */
+  /** The name of a member, with which the email address starts. */
   readonly member: string;
   readonly titles: readonly [string, ...string[]];
   readonly size: number;

@@ -1,8 +1,6 @@
 /** The HTTP server: every operation of the contract, the documentation, and the health checks. */
 import { randomUUID } from "node:crypto";
 import { type IncomingMessage, METHODS, type RequestListener } from "node:http";
-import type { Socket } from "node:net";
-import { errorDefinitions } from "@gatehouse/contract/errors";
 import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, {
   type FastifyBaseLogger,
@@ -21,6 +19,7 @@ import { readBodies } from "./bodies.ts";
 import { BodyMemory } from "./body-memory.ts";
 import type { Sessions } from "./caller.ts";
 import { trustedProxyCheck } from "./client-address.ts";
+import { respondToClientError } from "./client-errors.ts";
 import { mountConsole } from "./console.ts";
 import { mountConsoleAuthorization } from "./console-authorization.ts";
 import { mountConsoleOidc } from "./console-oidc.ts";
@@ -29,6 +28,7 @@ import { mountConsoleSignIn } from "./console-sign-in.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
+import { latestResponses } from "./latest-responses.ts";
 import { type LinkSocket, mountLinks } from "./link-sockets.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { mountOAuth } from "./oauth.ts";
@@ -112,7 +112,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     trustProxy: options.trustedProxies.length === 0 ? false : trustedProxyCheck(options.trustedProxies),
     // Longer than any header. The parameter checks decide whether a parameter is an id.
     routerOptions: { maxParamLength: 65_536 },
-    clientErrorHandler: (error, socket) => respondToClientError(error, socket, options.log),
+    clientErrorHandler: (error, socket) => respondToClientError(error, socket, latestResponse(socket), options.log),
     // URLs that cannot be decoded never reach a route or a hook.
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
@@ -121,6 +121,7 @@ export function createApp(options: AppOptions): FastifyInstance {
     },
   });
   limitStalls(app.server, stallMs);
+  const latestResponse = latestResponses(app.server);
   tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
   readBodies(app, runner.evaluator);
   app.decorate("publicUrl", runner.publicUrl);
@@ -164,7 +165,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   mountConsoleAuthorization(app, { ...options, limits });
   mountOAuth(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);
-  mountLinks(app, limits, options.links ?? []);
+  mountLinks(app, limits, options.links ?? [], latestResponse);
   mountHealth(app, options);
   mountDecisionPoint(app);
   mountDocumentation(
@@ -203,32 +204,4 @@ function withKnownMethods(handler: RequestListener, log: Log): RequestListener {
     });
     response.end(JSON.stringify(problemOf(error, "/", requestId)));
   };
-}
-
-/** Responds to connections that sent no valid request: headers too large, too slow, or not HTTP. */
-function respondToClientError(error: Error & { code?: string }, socket: Socket, log: Log): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
-    socket.destroy();
-    return;
-  }
-  const code =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? "header_too_large"
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? "request_timeout"
-        : "invalid_parameter";
-  const detail =
-    code === "invalid_parameter" ? "The request is not valid HTTP/1.1." : errorDefinitions[code].explanation;
-  const requestId = randomUUID();
-  const body = JSON.stringify(problemOf(new AppError(code, { detail }), "/", requestId));
-  const { status, title } = errorDefinitions[code];
-  log.info({ requestId, status, code }, "invalid request");
-  const head = [
-    `HTTP/1.1 ${status} ${title}`,
-    `Content-Type: ${problemMediaType}`,
-    `Content-Length: ${Buffer.byteLength(body)}`,
-    `X-Request-Id: ${requestId}`,
-    "Connection: close",
-  ];
-  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }

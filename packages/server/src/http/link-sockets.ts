@@ -9,6 +9,7 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../platform/app-error.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../platform/link-transport.ts";
 import { clientAddress } from "./client-address.ts";
+import type { LatestResponse } from "./latest-responses.ts";
 import type { RateLimits } from "./rate-limits.ts";
 import { serveConnection } from "./tls-server.ts";
 
@@ -38,20 +39,19 @@ interface Upgrade {
   readonly head: Buffer;
 }
 
-export function mountLinks(app: FastifyInstance, limits: RateLimits, sockets: readonly LinkSocket[]): void {
+export function mountLinks(
+  app: FastifyInstance,
+  limits: RateLimits,
+  sockets: readonly LinkSocket[],
+  latestResponse: LatestResponse,
+): void {
   const upgrades = new WeakMap<IncomingMessage, Upgrade>();
   for (const socket of sockets) mountLink(app, limits, socket, upgrades);
   const paths = new Set(sockets.map(({ path }) => path));
 
-  /** The latest response on each connection. */
-  const responses = new WeakMap<Duplex, ServerResponse>();
-  app.server.prependListener("request", ({ socket }: IncomingMessage, response: ServerResponse) => {
-    responses.set(socket, response);
-  });
-
   // Handles all requests that ask for another protocol, before Node handles them itself.
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const previous = responses.get(socket);
+    const previous = latestResponse(socket);
     // A response that was written at once has no event "finish" yet, and is still attached to the connection.
     if (previous === undefined || (previous.writableFinished && previous.socket === null)) {
       handleUpgrade(request, socket, head);

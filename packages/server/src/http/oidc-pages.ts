@@ -24,7 +24,7 @@ export const refused: Page = {
 };
 export const unreachable: Page = {
   title: "The identity provider does not answer",
-  lines: ["Try again later, or sign in another way on the page of the console. Sessions that exist continue."],
+  lines: ["Try again later, or sign in another way on the page of the console. Existing sessions continue."],
 };
 export const confirmed: Page = {
   title: "Your identity is confirmed",

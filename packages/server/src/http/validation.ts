@@ -342,7 +342,7 @@ function describeOne(error: ErrorObject): ProblemField | undefined {
 
 const formatMessages: Readonly<Record<string, string>> = {
   uuid: "must be a UUID",
-  email: "must be an e-mail address",
+  email: "must be an email address",
   "date-time": "must be a time in ISO 8601, such as 2026-01-31T12:00:00.000Z",
 };
 

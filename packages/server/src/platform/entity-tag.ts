@@ -7,7 +7,7 @@ export function entityTag(version: number): string {
 }
 
 /**
- * Compares the header If-Match of a request with the present version.
+ * Compares the header If-Match of a request with the current version.
  *
  * @param what the name of the version, for the message: "the record's ETag"
  * @throws AppError precondition_failed

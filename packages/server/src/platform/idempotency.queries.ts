@@ -1,5 +1,6 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { AppError } from "./app-error.ts";
+import type { TenantRounds } from "./concurrency/tenant-rounds.ts";
 import type { Database, Transaction } from "./db/database.ts";
 import { statement } from "./db/statement.ts";
 import type { Outcome } from "./outcome.ts";
@@ -87,9 +88,13 @@ const store = statement<
    ON CONFLICT (tenant_id, kind) DO UPDATE SET size = total.size + excluded.size`,
 );
 
-const clearExpired = statement<never, []>(
+const selectExpired = statement<{ tenant_id: string }, []>(
+  "idempotency.tenants_with_expired",
+  "SELECT DISTINCT tenant_id FROM idempotent_replies WHERE expires_at < now()",
+);
+const clearExpired = statement<never, [tenantId: string]>(
   "idempotency.clear_expired",
-  "DELETE FROM idempotent_replies WHERE expires_at < now()",
+  "DELETE FROM idempotent_replies WHERE tenant_id = $1 AND expires_at < now()",
 );
 
 function contextOf(request: IdempotencyRequest): string {
@@ -174,6 +179,10 @@ function unpacked(stored: string): string {
 }
 
 /** Deletes the expired replies of all tenants. */
-export async function clearExpiredReplies(database: Database): Promise<void> {
-  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearExpired));
+export async function clearExpiredReplies(database: Database, rounds: TenantRounds): Promise<void> {
+  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectExpired));
+  const tenantIds = rows.map(({ tenant_id: id }) => id);
+  await rounds.run(tenantIds, async (tenantId, waitMs) => {
+    await database.transaction({ kind: "operator", tenantId, waitMs }, (tx) => tx.query(clearExpired, tenantId));
+  });
 }

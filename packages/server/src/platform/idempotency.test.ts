@@ -1,9 +1,12 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { HeldTransaction } from "../testing/held-transaction.ts";
 import { TestClock } from "../testing/test-clock.ts";
+import { testLog } from "../testing/test-log.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { until } from "../testing/until.ts";
+import { TenantRounds } from "./concurrency/tenant-rounds.ts";
 import { clearExpiredReplies } from "./idempotency.queries.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -27,6 +30,11 @@ afterAll(async () => {
   await administrator.end();
   await server.close();
 });
+
+function clearExpired(): Promise<void> {
+  const failed = "failed to delete expired replies; will retry";
+  return clearExpiredReplies(server.database, new TenantRounds({ log: testLog, failed }));
+}
 
 function protocol(name: string = randomUUID()) {
   return { name, networkProtocols: [{ protocol: "TCP", port: "8443" }] };
@@ -118,7 +126,7 @@ describe("a stored reply", () => {
       const text = "SELECT count(*)::int AS count FROM idempotent_replies WHERE tenant_id = $1";
       return (await administrator.query(text, [other.id])).rows[0].count;
     };
-    await clearExpiredReplies(server.database);
+    await clearExpired();
     expect(await storedReplies()).toBe(1);
     await administrator.query(
       "UPDATE idempotent_replies SET expires_at = now() - interval '1 second' WHERE tenant_id = $1",
@@ -126,10 +134,28 @@ describe("a stored reply", () => {
     );
     // Another server of the same database may be deleting them.
     await until("the reply is deleted", async () => {
-      await clearExpiredReplies(server.database);
+      await clearExpired();
       return (await storedReplies()) === 0;
     });
   });
+});
+
+test("a reply that a command has locked does not keep those of other tenants from being deleted", async () => {
+  const tenants = [await server.newTenant(), await server.newTenant()];
+  const ids = tenants.map(({ id }) => id).toSorted();
+  for (const { client } of tenants) await client.must.post(path, protocol(), headers);
+  const past = "UPDATE idempotent_replies SET expires_at = now() - interval '1 second' WHERE tenant_id = ANY ($1)";
+  await administrator.query(past, [ids]);
+  const stored = async () =>
+    (await administrator.query("SELECT tenant_id FROM idempotent_replies WHERE tenant_id = ANY ($1)", [ids])).rows;
+  const lock = "SELECT FROM idempotent_replies WHERE tenant_id = $1 FOR UPDATE";
+  const held = await HeldTransaction.begin(inject("database"), lock, ids[0]);
+  try {
+    await expect(clearExpired()).rejects.toMatchObject({ code: "55P03" });
+    expect(await stored()).toEqual([{ tenant_id: ids[0] }]);
+  } finally {
+    await held.end();
+  }
 });
 
 describe("the limits of stored replies", () => {
@@ -182,7 +208,7 @@ describe("the limits of stored replies", () => {
     await administrator.query("UPDATE idempotent_replies SET expires_at = now() WHERE tenant_id = $1", [other.id]);
     // Another server of the same database may be deleting them.
     await until("the replies are deleted", async () => {
-      await clearExpiredReplies(server.database);
+      await clearExpired();
       return (await sizes(other.id)).rows === 0;
     });
     expect(await sizes(other.id)).toEqual({ rows: 0, totals: 0, replies: 0 });

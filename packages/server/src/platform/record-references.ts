@@ -8,7 +8,7 @@ export type ReferencedNoun = "admission-rule" | "device" | "gateway" | "group" |
 /** A record as errors and audit entries name it. */
 export interface NamedRecord {
   readonly id: string;
-  /** The e-mail address of a user. */
+  /** The email address of a user. */
   readonly name: string;
 }
 

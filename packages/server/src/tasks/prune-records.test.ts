@@ -2,9 +2,11 @@ import pg from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { AuditSigner, SignatureCheck } from "../platform/audit/signatures.ts";
 import { verifyTenant } from "../platform/audit/verify-database.ts";
+import { HeldTransaction } from "../testing/held-transaction.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "../testing/test-server.ts";
+import { until } from "../testing/until.ts";
 
 const dayMs = 24 * 60 * 60_000;
 const signatures = SignatureCheck.of(new AuditSigner(testMasterKey).publicKey);
@@ -83,16 +85,65 @@ test("the newest batch is never pruned, and the record is not pruned repeatedly"
   expect(await verify()).toMatchObject({ findings: [] });
 });
 
+test("a clock that is far ahead prunes nothing, and is trusted again 12 hours after its correction", async () => {
+  clock.correct(365 * dayMs);
+  await makeGroup("Of the future");
+  await prune();
+  expect((await eventsOf()).total).toBe(6);
+  clock.correct(-365 * dayMs);
+  await prune();
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await prune();
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
+test("a server that was just started prunes nothing, because its clock may be wrong", async () => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
+  const { connection } = own;
+  const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  await other.tasks.get("audit-retention")?.runNow();
+  expect((await eventsOf()).total).toBe(6);
+  clock.advance(dayMs / 2);
+  await other.tasks.get("audit-retention")?.runNow();
+  await other.close();
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
 test("two replicas that prune concurrently prune once", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
   const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
   const { connection } = own;
   const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  clock.advance(dayMs);
   await Promise.all([prune(), other.tasks.get("audit-retention")?.runNow()]);
   await other.close();
   expect(await eventsOf()).toMatchObject({ total: 2 });
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
+test("a tenant with a busy lock does not keep the records of others from being pruned", async () => {
+  const made = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
+  const [busy, ...others] = made.toSorted((one, other) => (one.id < other.id ? -1 : 1));
+  if (busy === undefined) throw new Error("no tenant");
+  clock.advance(31 * dayMs);
+  for (const { client } of made) await client.must.post("/tenants/groups", { name: "Newer" });
+  const total = async ({ client }: TestTenant) => (await client.must.get("/tenants/events?limit=1")).body.total;
+  const held = await HeldTransaction.ofTenant(own.connection, busy.id);
+  try {
+    await prune();
+    for (const other of others) expect(await total(other)).toBe(2);
+    expect(await total(busy)).toBe(6);
+  } finally {
+    await held.end();
+  }
+  await until("the other record is pruned", async () => {
+    await prune();
+    return (await total(busy)) === 2;
+  });
 });
 
 test("a long record is pruned in steps", async () => {

@@ -1,6 +1,5 @@
 /** Retention of the audit record: replaces old entries with a signed stub. */
 
-import { AppError } from "../platform/app-error.ts";
 import { accessRecordHash } from "../platform/audit/access-rows.queries.ts";
 import {
   baselineThrough,
@@ -15,15 +14,20 @@ import type { HistoryBaseline } from "../platform/audit/history-baseline.ts";
 import { readStub } from "../platform/audit/record.queries.ts";
 import type { ChainPosition } from "../platform/audit/signatures.ts";
 import type { Clock } from "../platform/clock.ts";
+import type { ClockWatch } from "../platform/clock-watch.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
+import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
+import type { OperatorScope } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { empty } from "../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../platform/tenancy/tenant-tx.ts";
 
-const dayMs = 24 * 60 * 60_000;
+const hourMs = 60 * 60_000;
+const dayMs = 24 * hourMs;
+/** How long the clock must have run without a jump: a clock that is far ahead would prune everything. */
+const steadyForMs = 12 * hourMs;
 const tenantsAtOnce = 500;
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 /** The most batches and entries that one transaction prunes. A larger batch is pruned alone. */
 const maxBatches = 1_000;
 const entriesAtOnce = 5_000;
@@ -31,6 +35,7 @@ const entriesAtOnce = 5_000;
 export interface PruneOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
+  readonly watch: ClockWatch;
   readonly log: Log;
   readonly retentionDays: number;
 }
@@ -38,40 +43,39 @@ export interface PruneOptions {
 /**
  * Prunes entries of all tenants that are older than the retention, in bounded steps. Each step is a command with its
  * own audit entry. The newest batch is never pruned. Safe on every replica. If one record cannot be pruned, the others
- * are still pruned.
- *
- * @throws AppError database_unavailable; the first of the other errors, after all records were tried
+ * are still pruned. Nothing is pruned in the 12 hours after a start or a jump of the clock.
  */
-export async function pruneRecords(options: PruneOptions): Promise<void> {
-  const { log, runner } = options;
-  const { database } = runner;
-  const failures: unknown[] = [];
-  let after = nilUuid;
-  for (;;) {
-    const from = after;
-    const tenants = await database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, from, tenantsAtOnce));
-    for (const tenantId of tenants) {
-      try {
-        while (await pruneOnce(options, tenantId));
-      } catch (error) {
-        // Every other record would fail in the same way.
-        if (error instanceof AppError) throw error;
-        log.error({ err: error, tenantId }, "failed to prune an audit record; will retry");
-        failures.push(error);
-      }
-    }
-    const last = tenants.at(-1);
-    if (last === undefined) break;
-    after = last;
+export class RecordPruning {
+  readonly #options: PruneOptions;
+  readonly #rounds: TenantRounds;
+
+  constructor(options: PruneOptions) {
+    this.#options = options;
+    const failed = "failed to prune an audit record; will retry";
+    this.#rounds = new TenantRounds({ log: options.log, failed, slowMs: Number.POSITIVE_INFINITY });
   }
-  if (failures.length > 0) throw failures[0];
+
+  /** @throws AppError database_unavailable; the first of the other errors, after all records were tried */
+  async run(): Promise<void> {
+    const { log, runner, watch } = this.#options;
+    const jumped = () => log.warn("the clock jumped by more than an hour; audit records are not pruned for 12 hours");
+    if (watch.steadyMs(jumped) < steadyForMs) return;
+    const read = (after: string) =>
+      runner.database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, after, tenantsAtOnce));
+    await this.#rounds.runPages(read, async (tenantId, waitMs) => {
+      while (await pruneOnce(this.#options, { kind: "operator", tenantId, waitMs }));
+    });
+  }
 }
 
 /** Prunes once. Returns whether there may be more to prune. */
-async function pruneOnce({ runner, clock, retentionDays }: PruneOptions, tenantId: string): Promise<boolean> {
+async function pruneOnce(
+  { runner, clock, retentionDays }: PruneOptions,
+  scope: OperatorScope & { readonly tenantId: string },
+): Promise<boolean> {
+  const { tenantId } = scope;
   const at = clock.now();
   const keptSince = new Date(at.getTime() - retentionDays * dayMs);
-  const scope = { kind: "operator", tenantId } as const;
   const due = await runner.database.transaction(scope, ({ query }) => lastOld({ tenantId, query }, keptSince));
   if (due === undefined) return false;
   const origin = {

@@ -32,7 +32,7 @@ export function masterKeyRotation({ database, masterKeys, finished, log }: Rotat
       await requestReseal(database, masterKeys);
     }
     if (!(await isResealed(database, masterKeys))) {
-      const { resealed, unreadable } = await resealSecrets({ database, masterKeys });
+      const { resealed, unreadable } = await resealSecrets({ database, masterKeys, log });
       log.info({ resealed, unreadable }, "re-encrypted stored secrets with the current master key");
       if (unreadable > 0) {
         log.error({ unreadable }, "some secrets are encrypted with neither master key; keep the second key");

@@ -43,7 +43,7 @@ const others: Readonly<Record<string, string>> = {
   "user_roles.user_id": `(SELECT id FROM users AS other ${ofTenant} AND is_owner)`,
 };
 
-/** SQL for a value that differs from the column's present one. */
+/** SQL for a value that differs from the column's current one. */
 export function editedValue({ table, column, type }: TenantColumn): string {
   const other = others[`${table}.${column}`];
   if (other !== undefined) return other;

@@ -11,7 +11,7 @@ export type DeletableNoun = Exclude<RecordNoun, "role">;
 
 export interface ReferredRecord {
   readonly id: string;
-  /** The name in configuration documents: the e-mail address of a user. */
+  /** The name in configuration documents: the email address of a user. */
   readonly name: string;
 }
 

@@ -7,9 +7,10 @@ import type { Clock } from "../platform/clock.ts";
 export class TestClock implements Clock {
   readonly #startedAtMs = Date.now();
   #passedMs = 0;
+  #correctionMs = 0;
 
   now(): Date {
-    return new Date(this.#startedAtMs + this.#passedMs);
+    return new Date(this.#startedAtMs + this.#passedMs + this.#correctionMs);
   }
 
   elapsedMs(): number {
@@ -18,5 +19,10 @@ export class TestClock implements Clock {
 
   advance(ms: number): void {
     this.#passedMs += ms;
+  }
+
+  /** Sets the wall clock forward, or back if negative. No time passes. */
+  correct(ms: number): void {
+    this.#correctionMs += ms;
   }
 }

@@ -37,6 +37,11 @@ const finish = statement<never, [tenantId: string, webhookId: string, status: st
      SELECT id FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 AND status = 'PENDING'
      ORDER BY id LIMIT $4)`,
 );
+const hold = statement<never, [tenantId: string, webhookId: string, until: Date]>(
+  "testing.hold_deliveries",
+  `UPDATE webhook_deliveries SET job_id = gen_random_uuid(), queued_until = $3
+   WHERE tenant_id = $1 AND webhook_id = $2 AND status = 'PENDING'`,
+);
 const countByStatus = statement<{ status: string; count: number }, [tenantId: string, webhookId: string]>(
   "testing.count_deliveries",
   `SELECT status, count(*)::int AS count FROM webhook_deliveries
@@ -69,6 +74,16 @@ export async function insertStaleDelivery(
   dueAt?: Date,
 ): Promise<void> {
   await database.transaction(inside(tenantId), (tx) => tx.query(insertStale, tenantId, webhookId, id, dueAt ?? null));
+}
+
+/** Assigns the pending deliveries of a webhook to jobs that never run. */
+export async function holdDeliveries(
+  database: Database,
+  tenantId: string,
+  webhookId: string,
+  until: Date,
+): Promise<void> {
+  await database.transaction(inside(tenantId), (tx) => tx.query(hold, tenantId, webhookId, until));
 }
 
 /**

@@ -12,7 +12,7 @@ export const addresses = {
   fields: {
     address: "Address",
     answersWithin: "DNS answers within",
-    answersWithinAny: "Any address, because no gateway of this address has networks in its site settings",
+    answersWithinAny: "Any address, because the site settings of its gateways contain no networks",
     answersWithinAnyAt: "{{name}}: any address",
     answersWithinAt: "{{name}}: {{networks}}",
     answersWithinDefault: "Networks in the site settings of the gateway, or any address",

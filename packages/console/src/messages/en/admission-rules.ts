@@ -111,8 +111,6 @@ export const admissionRules = {
     days: "it is {{days}} in {{zone}}",
     daysAndHours: "{{days}}, {{from}}–{{to}} ({{zone}})",
     fact: "{{name}} {{comparison}} {{value}}",
-    factIs: "“{{name}}: {{value}}”",
-    factIsNot: "not “{{name}}: {{value}}”",
     group: "the user is in the group “{{group}}”",
     groupNot: "the user is not in the group “{{group}}”",
     hourFrom: "it is {{hour}} or later in {{zone}}",
@@ -152,6 +150,7 @@ export const admissionRules = {
     title: "No admission rules yet",
   },
   fields: {
+    nameExample: "Office hours",
     rule: "Rule",
     timeBased: "Time-based",
   },

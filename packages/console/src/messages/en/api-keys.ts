@@ -20,6 +20,7 @@ export const apiKeys = {
     inUse: "In use",
     inUseText: "Your session uses this key.",
     lastUsed: "Last used",
+    nameExample: "Terraform",
     nameHelp: "Name the key after the person or the program that uses it.",
     permissions: "Permissions",
     prefix: "Prefix",
@@ -31,9 +32,8 @@ export const apiKeys = {
   noun: "API keys",
   presets: {
     infrastructure: "Infrastructure as code",
-    label: "Start from (number of permissions):",
+    label: "Start from a preset. Presets with the name of a role have the permissions of that role.",
     none: "Clear",
-    readOnly: "Read-only",
   },
   revoke: {
     effect: "The key and all sessions that use it will stop working immediately. You cannot undo this.",

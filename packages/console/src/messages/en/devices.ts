@@ -74,7 +74,7 @@ export const devices = {
     title: "Reset the key of device “{{name}}”?",
   },
   routes: {
-    blocks: "Routed blocks",
+    addresses: "Addresses and networks",
     empty: "The device gets routes to the resources that policies allow. It has no access now.",
     emptyTitle: "No routes",
     gateway: "Gateway",

@@ -21,6 +21,7 @@ export const enrolmentKeys = {
     lastUsed: "Last used",
     maxUses: "Maximum devices",
     maxUsesHelp: "The number of devices that the key can enrol.",
+    nameExample: "Build servers",
     nameHelp: "Name the key after the servers that use it.",
     prefix: "Prefix",
     revoked: "Revoked",

@@ -42,7 +42,7 @@ export const gateways = {
     loopback:
       "The public URL of this server is {{url}}. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
     noPackages:
-      "This server has no agent packages, so gateways cannot install from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
+      "This server has no agent packages, so a gateway cannot be installed from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
     show: "Show command",
     reveal: "Reveal token",
@@ -61,6 +61,7 @@ export const gateways = {
     endpointDetected: "Detected automatically",
     endpointHelp: "Host name or IP address that devices connect to. Leave empty to detect it automatically.",
     lastOnline: "Last connection",
+    nameExample: "Frankfurt 1",
     port: "WireGuard port",
     portHelp: "UDP port, 1 to 65535.",
     relay: "Relays traffic",
@@ -72,11 +73,6 @@ export const gateways = {
   resourcesNote: "An internet resource uses the gateway only for policies that send its traffic through a gateway.",
   search: "Name or endpoint",
   settings: {
-    check: "Check last report",
-    checkFailed: "The check failed",
-    checkHelp:
-      "“Check last report” shows the gateway’s state, judged by its last report, and the reason. It sends nothing to the gateway.",
-    derived: "None set: addresses of the private resources that list this gateway first",
     domains: "Domains with their own resolvers",
     domainsHelp: "One per line. The longest matching domain applies.",
     edit: "Edit settings",
@@ -84,6 +80,10 @@ export const gateways = {
     invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com = 192.0.2.53",
     machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
+    networksDerived:
+      "Not set. Traffic between sites uses the IP addresses and networks of the private resources whose first gateway is this one. DNS answers can contain any address, unless a resource limits them.",
+    networksEmpty:
+      "None. The gateway exchanges no traffic with other sites. DNS answers can contain any address, unless a resource limits them.",
     networksHelp:
       "IP addresses or networks behind the gateway, for traffic between sites. They also limit the DNS answers for private resources.",
     noRelay: "Not used (no relay)",
@@ -93,13 +93,6 @@ export const gateways = {
       "UDP port on which relays accept packets for this gateway. Leave empty for no relay. Requires an endpoint.",
     resolvers: "Resolvers",
     resolversHelp: "IP addresses, in the order in which they are queried. Leave empty to use the machine’s resolvers.",
-    results: {
-      ERROR: "The gateway reports an error",
-      MAINTENANCE: "In maintenance",
-      NOT_REACHABLE: "Not reachable",
-      ONLINE: "Online, and in sync",
-      UNRECOGNIZED: "No agent has applied a configuration yet",
-    },
     title: "Site settings",
   },
   steps: {
@@ -165,6 +158,15 @@ export const gateways = {
     generation: "Generation {{generation}}",
     generationHelp:
       "Each change of the network increments the generation. Changes that do not affect this gateway are not sent to it.",
+    lastReport: {
+      ERROR: "The gateway reports an error",
+      MAINTENANCE: "In maintenance",
+      NOT_REACHABLE: "Not reachable",
+      ONLINE: "Online",
+      UNRECOGNIZED: "No agent has applied a configuration yet",
+      failed: "The last report could not be read",
+      show: "Show last report",
+    },
     network: "Network",
     none: "None yet",
     noTarget: "Unknown until the gateway connects",

@@ -25,10 +25,12 @@ export const groups = {
     deviceSessionLifetimeHelp:
       "How long devices of members are trusted after their users sign in: 15 minutes to a year. The shortest lifetime of the settings and of the user’s groups applies. Leave empty if the group sets no limit.",
     idpMapping: "Identity provider groups",
-    idpMappingHelp: "Users who sign in with one of these groups become members.",
+    idpMappingHelp:
+      "Users who sign in with one of these groups become members. Enter the names or the IDs that the provider sends in its groups claim.",
     maxDevices: "Device limit per member",
     maxDevicesHelp:
       "The number of devices that each member can have. The largest limit of the user’s groups applies, unless the user has a separate limit.",
+    nameExample: "Engineers",
     roles: "Roles for members",
   },
   members: {
@@ -44,7 +46,7 @@ export const groups = {
     select: "Select at least one user.",
     title: "Members ({{count, number}})",
   },
-  noSessionLifetime: "No limit by this group",
+  noSessionLifetime: "No limit set by this group",
   noun: "groups",
   rolesColumn: "Roles",
   title: "Groups",

@@ -33,6 +33,7 @@ export const identityProviders = {
     linkVerifiedEmail: "Link existing users by verified email address",
     linkVerifiedEmailHelp:
       "An account that belongs to no user yet is linked to the active user with the same verified email address. Enable this only for a provider that verifies email addresses, and disable it once people have signed in.",
+    nameExample: "Company sign-in",
     postLogoutRedirectUri: "Post-logout redirect URI",
     redirectUri: "Redirect URI",
     scopes: "Scopes",

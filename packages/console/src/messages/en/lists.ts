@@ -99,6 +99,7 @@ export const lists = {
     help: "Search, filters, sort order, columns and rows of this list. Only you see it.",
     label: "Views",
     name: "Name",
+    nameExample: "Offline gateways",
     save: "Save as a view…",
     saveButton: "Save",
     saveTitle: "Save as a view",

@@ -100,6 +100,7 @@ export const overview = {
       text: "A resource is the service or the network that people reach. Enter its address and select its gateway.",
       title: "Create a resource",
     },
+    resourceFirst: "<a>Create a resource</a> first.",
     start: "Start this step",
     title: "First steps",
   },

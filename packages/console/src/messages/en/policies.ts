@@ -47,6 +47,7 @@ export const policies = {
     gatewaysHelp: "Limit to these gateways. Leave empty to allow all.",
     groups: "Groups",
     mode: "Internet traffic",
+    nameExample: "Source code for engineers",
     resources: "Resources",
     rule: "Admission rule",
     ruleHelp: "An additional condition that every request must meet.",

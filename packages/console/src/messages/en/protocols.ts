@@ -11,6 +11,7 @@ export const protocols = {
   fields: {
     addPorts: "Add ports",
     kind: "Type",
+    nameExample: "Metrics",
     nameHelp: "Leave empty to derive the name from the ports, such as TCP/8443.",
     portNone: "ICMP has no ports",
     portPlaceholder: "All ports",

@@ -54,7 +54,7 @@ export const publish = {
     policyLater: "People can reach the resource once a policy allows it. You can create the policy later.",
     rule: "Its admission rule “{{rule}}” requires all of these conditions:",
   },
-  text: "Publishing creates a resource, and a policy that gives people access to it. Nothing changes before you confirm.",
+  text: "Publishing creates a resource, and a policy that gives people access to it. Nothing changes until you confirm.",
   through: "Gateway",
   title: "Publish a resource",
   where: "Resource",

@@ -144,6 +144,7 @@ export const records = {
     keepEditing: "Keep editing",
     nameTaken: "This name is already in use",
     noValue: "none",
+    severalValues: "Press Enter after each value.",
   },
   grace: {
     days: "30 days",
@@ -184,7 +185,7 @@ export const records = {
   },
   permissions: {
     events: "Read events",
-    gatewayTokens: "View gateway tokens",
+    gatewayTokens: "Read gateway tokens",
     help: {
       addresses: "Addresses of resources, and their gateways.",
       configuration:

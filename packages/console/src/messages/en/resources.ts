@@ -68,6 +68,7 @@ export const resources = {
     saved: "Saved",
     title: "Gateways ({{count, number}})",
   },
+  nameExample: "Wiki",
   noun: "resources",
   status: {
     byPolicy: "Depends on the policy",

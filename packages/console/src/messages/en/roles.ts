@@ -18,7 +18,8 @@ export const roles = {
   permissions: "Permissions",
   permissionsCount: "{{count, number}} of {{total, number}}",
   permissionsEmpty: "No permissions",
-  permissionsEmptyText: "Users with only this role use the network and cannot administer anything.",
+  permissionsEmptyText:
+    "Users with only this role cannot administer anything. Their access to resources comes from policies.",
   revoke: {
     done: "Role removed",
     label: "Remove",

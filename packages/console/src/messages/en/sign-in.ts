@@ -136,6 +136,7 @@ export const signIn = {
     endSessionsDone: "All console sessions of the user have ended",
     passkeys_one: "{{count}} passkey",
     passkeys_other: "{{count}} passkeys",
+    resetHelp: "A reset deletes the passkeys, ends all sessions, also on devices, and revokes open invitation links.",
     resetDone: "Passkeys deleted, sessions ended and open links revoked",
     resetNote:
       "This deletes all passkeys of the user, ends all sessions, also on devices, and revokes open invitation links. Create a new link afterwards.",

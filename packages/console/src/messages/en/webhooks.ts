@@ -56,6 +56,7 @@ export const webhooks = {
     eventsHelp:
       "Types such as policy.updated or policy.*, or operations such as reorderPolicies. Leave empty for all events.",
     failingSince: "Failing since",
+    nameExample: "Chat messages",
     nameHelp: "Leave empty to use the host of the URL.",
     url: "URL",
     urlHelp: "Gatehouse sends each event to this URL with POST, over HTTPS.",

@@ -1,7 +1,6 @@
 import { Button, Stack, Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Play } from "lucide-react";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
@@ -32,12 +31,7 @@ export function AccessTestPage() {
       actions={
         <>
           {report.canRead && (
-            <Button
-              variant="default"
-              leftSection={<Play size={16} aria-hidden />}
-              loading={report.isFetching}
-              onClick={() => void report.refetch()}
-            >
+            <Button variant="default" loading={report.isFetching} onClick={() => void report.refetch()}>
               {t("accessTests.run")}
             </Button>
           )}

@@ -1,6 +1,6 @@
 import { Group, Input, SegmentedControl, Select, Stack, Switch, Text, TextInput, useMatches } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
-import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { type CustomFieldProps, type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessTest, formatDevice } from "./format-test.ts";
 
@@ -19,13 +19,7 @@ interface Resource {
 }
 
 export const testFields: readonly Field[] = [
-  {
-    kind: "text",
-    name: "name",
-    label: t("common.name"),
-    required: true,
-    example: t("accessTests.fields.nameExample"),
-  },
+  nameField(t("accessTests.fields.nameExample")),
   {
     kind: "custom",
     name: "subject",

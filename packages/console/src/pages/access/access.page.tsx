@@ -62,7 +62,7 @@ function Answer({ query, change }: QuestionProps) {
     return (
       <Paper withBorder p="xl">
         <Stack align="center" gap="xs">
-          <KindMark of="policies" />
+          <KindMark of="access" />
           <Text c="dimmed">{promptFor(view, byAddress)}</Text>
         </Stack>
       </Paper>

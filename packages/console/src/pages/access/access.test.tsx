@@ -43,7 +43,24 @@ const denied = sample("AccessDecision", {
   }),
 });
 
+test.each(["can", "what", "who"])("the time has the same word on a phone in the view %s", async (view) => {
+  openConsole(`/access?view=${view}`);
+  const region = await screen.findByRole("region", { name: t("access.query.region") });
+  expect(region.querySelector(".when")?.getAttribute("data-word")).toBe(t("access.question.when"));
+});
+
 describe("whether someone can reach a resource", () => {
+  test("shows a default that applies as a value, and only what is missing as a placeholder", async () => {
+    openConsole("/access");
+    const looksLikeValue = async (name: string) => {
+      const field = await screen.findByRole("combobox", { name });
+      return field.closest(".effective-default") !== null;
+    };
+    expect(await looksLikeValue(t("access.query.device"))).toBe(true);
+    expect(await looksLikeValue(t("access.query.user"))).toBe(false);
+    expect(await looksLikeValue(t("access.query.resource"))).toBe(false);
+  });
+
   test("asks for a decision with its explanation, and shows the policy that allows access", async () => {
     mockApi.answer("post", "/access/v1/evaluation", allowed);
     openConsole(`/access?user=${userId}&device=${deviceId}&resource=${resourceId}&ip=198.51.100.7&country=DE`);
@@ -127,6 +144,7 @@ describe("whether someone can reach a resource", () => {
 
   test("shows conditions in words, and the evaluated time in their time zone", async () => {
     const text = 'now.getHours("Europe/Berlin") < 20';
+    const rule = { id: newId(), name: "Office hours" };
     const late = sample("RuleCondition", {
       text,
       met: false,
@@ -144,7 +162,7 @@ describe("whether someone can reach a resource", () => {
               action: true,
               outcome: "rule_not_met",
               sourceMatches: [],
-              rule: { id: newId(), name: "Office hours", conditions: [late] },
+              rule: { ...rule, conditions: [late] },
             }),
           ],
         }),
@@ -152,6 +170,9 @@ describe("whether someone can reach a resource", () => {
     });
     openConsole(`/access?user=${userId}&resource=${resourceId}`);
     const panel = await findPanel(t("access.evaluated.title"));
+    const link = panel.getByRole("link", { name: "Office hours" });
+    expect(link.getAttribute("href")).toBe(`/console/admission-rules/${rule.id}`);
+    expect(link.closest("[data-tone]")?.textContent).toBe("Admission rule Office hours is not met");
     const condition = panel.getByRole("listitem");
     expect(condition.textContent).toContain("It is before 20:00 in Europe/Berlin (now is Wednesday 22:27)");
     expect(condition.textContent).not.toContain("getHours");

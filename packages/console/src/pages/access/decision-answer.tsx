@@ -5,6 +5,7 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { capitalize, formatOwnZone, formatWeekTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { ExactTime } from "../../records/relative-time.tsx";
@@ -236,18 +237,50 @@ function Outcome({ considered: { outcome, sourceMatches, rule }, refusal }: Outc
           {t("access.evaluated.matchedThrough", { matches: formatMatches(sourceMatches) })}
         </Text>
       )}
-      {rule !== undefined && conditions.length > 0 && (
-        <ul className="conditions" aria-label={t("access.evaluated.conditions", { rule: rule.name })}>
-          {conditions.map((condition, index) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: conditions can be equal, and their order is fixed
-            <li key={index} style={{ marginInlineStart: condition.depth * 16 }}>
-              <ConditionLine condition={condition} />
-            </li>
-          ))}
-        </ul>
-      )}
+      {rule !== undefined && conditions.length > 0 && <EvaluatedRule rule={rule} conditions={conditions} />}
     </Stack>
   );
+}
+
+interface EvaluatedRuleProps {
+  readonly rule: Pick<NonNullable<Considered["rule"]>, "id" | "name">;
+  /** The first is the whole rule. */
+  readonly conditions: readonly Condition[];
+}
+
+function EvaluatedRule({ rule: { id, name }, conditions }: EvaluatedRuleProps) {
+  const result = resultOf(conditions[0]);
+  return (
+    <>
+      <Status tone={tones[result]}>
+        <RichText
+          message={`access.evaluated.rule.${result}`}
+          values={{ name }}
+          elements={{ a: <RecordLink to={`/admission-rules/${id}`} inText /> }}
+        />
+      </Status>
+      <ul className="conditions" aria-label={t("access.evaluated.conditions", { rule: name })}>
+        {conditions.map((condition, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: conditions can be equal, and their order is fixed
+          <li key={index} style={{ marginInlineStart: (condition.depth + 1) * 16 }}>
+            {/* The line above states the result of the whole rule. */}
+            {condition.depth === 0 && condition.operator !== undefined ? (
+              t(`access.evaluated.operators.${condition.operator}`)
+            ) : (
+              <ConditionLine condition={condition} />
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const tones = { met: "good", notMet: "bad", unknown: "waiting" } as const;
+
+function resultOf(condition: Condition | undefined): keyof typeof tones {
+  if (condition?.met === undefined) return "unknown";
+  return condition.met ? "met" : "notMet";
 }
 
 /** A condition in words, if the console has words for it. */
@@ -257,16 +290,11 @@ function ConditionText({ text }: { readonly text: string }) {
 }
 
 function ConditionLine({ condition }: { readonly condition: Condition }) {
-  const { text, met, error, operator } = condition;
+  const { text, error, operator } = condition;
+  const result = resultOf(condition);
   return (
     <Group gap="xs" wrap="nowrap" align="baseline">
-      <Status tone={met === undefined ? "waiting" : met ? "good" : "bad"}>
-        {met === undefined
-          ? t("access.evaluated.unknown")
-          : met
-            ? t("access.evaluated.met")
-            : t("access.evaluated.notMet")}
-      </Status>
+      <Status tone={tones[result]}>{t(`access.evaluated.${result}`)}</Status>
       <span>
         {operator === undefined ? <ConditionText text={text} /> : t(`access.evaluated.operators.${operator}`)}
         {operator === undefined && formatObserved(condition)}

@@ -38,6 +38,7 @@ export function Question({ query, change }: QuestionProps) {
     person: <Person query={query} change={change} />,
     device: <Device query={query} change={change} />,
     thing: <Thing query={query} change={change} />,
+    verb: <span className="verb" />,
     when: <When query={query} isOpen={isOpen} toggle={() => setOpen(!isOpen)} controls={circumstances} />,
   };
   const message =
@@ -63,8 +64,8 @@ interface WhenProps {
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
   return (
-    // On a narrow screen, each field needs a word. This question has one: "reach".
-    <span className="when" {...(query.view === "what" ? {} : { "data-word": t("access.question.when") })}>
+    // On a narrow screen, each field needs a word.
+    <span className="when" data-word={t("access.question.when")}>
       <span className="when-field">
         <InputBase
           component="button"
@@ -184,6 +185,7 @@ function Device({ query: { view, user, device }, change }: QuestionProps) {
       label={t("access.query.device")}
       isLabelHidden
       placeholder={view === "what" ? t("access.query.deviceAny") : t("access.query.deviceNone")}
+      className="effective-default"
       query={user === "" ? {} : { "filter[user.id]": user }}
       value={device}
       onChange={(id) => change({ device: id })}
@@ -218,6 +220,7 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
             <Select
               aria-label={t("access.query.protocol")}
               placeholder={t("access.query.protocolAny")}
+              className="effective-default"
               data={[...protocols]}
               value={protocol ?? null}
               onChange={(next) => change({ protocol: next ?? undefined })}
@@ -239,6 +242,7 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
               allowDecimal={false}
               allowNegative={false}
               hideControls
+              className="effective-default"
               disabled={protocol !== "TCP" && protocol !== "UDP"}
               value={port ?? ""}
               onChange={(next) => change({ port: next === "" ? undefined : String(next) })}

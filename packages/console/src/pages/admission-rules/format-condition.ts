@@ -103,16 +103,10 @@ export function formatOne(condition: Condition): string {
       const { comparison, value } = condition;
       const name = formatFactLabel(condition.name);
       if (comparison === "==" && value === true) return name;
-      if (comparison === "==" || comparison === "!=") {
-        return t(`admissionRules.conditions.${comparison === "==" ? "factIs" : "factIsNot"}`, {
-          name,
-          value: typeof value === "string" ? value : formatFactValue(value).toLowerCase(),
-        });
-      }
       return t("admissionRules.conditions.fact", {
         name,
         comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
-        value: typeof value === "string" ? `“${value}”` : formatFactValue(value).toLowerCase(),
+        value: typeof value === "string" ? value : formatFactValue(value).toLowerCase(),
       });
     }
   }

@@ -1,14 +1,14 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { api } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { RuleField } from "./rule-field.tsx";
 import { ruleProblem } from "./rule-problems.ts";
 
 export type Rule = ResultOf<"/tenants/admission-rules/{id}", "get">;
 
 export const ruleFields: readonly Field[] = [
-  { kind: "text", name: "name", label: t("common.name"), required: true },
+  nameField(t("admissionRules.fields.nameExample")),
   {
     kind: "custom",
     name: "rule",

@@ -30,7 +30,7 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "prefix",
       title: t("apiKeys.fields.prefix"),
-      visibleFrom: "md",
+      visibleFrom: "lg",
       cell: ({ prefix }) => <Code>{prefix}</Code>,
     },
     {

@@ -19,11 +19,21 @@ test("each permission has a line that describes it, and the chosen preset is mar
   expect(rows).toEqual(rows.map(() => 1));
   await click(user, named(t("apiKeys.presets.infrastructure")));
   await waitFor(() => expect(preset(t("apiKeys.presets.infrastructure")).getAttribute("aria-pressed")).toBe("true"));
-  expect(preset(t("apiKeys.presets.readOnly")).getAttribute("aria-pressed")).toBe("false");
+  expect(preset(t("records.roles.AUDITOR")).getAttribute("aria-pressed")).toBe("false");
   await click(user, named(t("records.roles.ADMIN")));
   await waitFor(() => expect(preset(t("records.roles.ADMIN")).getAttribute("aria-pressed")).toBe("true"));
   expect(preset(t("apiKeys.presets.infrastructure")).getAttribute("aria-pressed")).toBe("false");
   expect(rolePermissions.ADMIN).toEqual(permissions);
+});
+
+test("the presets with names of roles have the permissions of these roles", async () => {
+  const user = openConsole("/api-keys?new=1");
+  const dialog = await findDialog(t("apiKeys.create"));
+  for (const type of ["ADMIN", "SUPPORT", "AUDITOR", "BASIC"] as const) {
+    await click(user, named(t(`records.roles.${type}`)));
+    const held = dialog.getAllByRole<HTMLInputElement>("checkbox").filter(({ checked }) => checked);
+    expect(held).toHaveLength(rolePermissions[type].length);
+  }
 });
 
 test("a key can expire after a number of days", async () => {

@@ -1,20 +1,14 @@
-import {
-  type Permission,
-  permissions,
-  type RoleType,
-  rolePermissions,
-  rolesByPrivilege,
-} from "@gatehouse/contract/permissions";
+import { type Permission, type RoleType, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
 import { Button, Group } from "@mantine/core";
 import { useSession } from "../../app/session.ts";
 import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { DateTimeField, describeInOwnZone } from "../../records/date-time-field.tsx";
-import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { type CustomFieldProps, type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 
 export const keyFields: readonly Field[] = [
-  { kind: "text", name: "name", label: t("common.name"), description: t("apiKeys.fields.nameHelp"), required: true },
+  nameField(t("apiKeys.fields.nameExample"), { description: t("apiKeys.fields.nameHelp") }),
   {
     kind: "custom",
     name: "permissions",
@@ -62,19 +56,15 @@ const managedByCode: readonly Permission[] = [
   "configuration:write",
 ];
 
-/** Roles that are no start: a key has no owner, few programs count users, and auditors read what “Read-only” reads. */
-const otherRoles: readonly RoleType[] = ["OWNER", "BILLING", "AUDITOR"];
+/** Roles that are no start: a key has no owner, and few programs count users. */
+const otherRoles: readonly RoleType[] = ["OWNER", "BILLING"];
 
-/** The permissions of common purposes and of the roles, as a start for a selection. */
+/** The permissions of the roles and of a common purpose, as a start for a selection. */
 const presets = [
-  { label: t("apiKeys.presets.infrastructure"), permissions: managedByCode },
-  {
-    label: t("apiKeys.presets.readOnly"),
-    permissions: permissions.filter((permission) => permission.endsWith(":read")),
-  },
   ...rolesByPrivilege
     .filter((type) => rolePermissions[type].length > 0 && !otherRoles.includes(type))
     .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
+  { label: t("apiKeys.presets.infrastructure"), permissions: managedByCode },
 ];
 
 const dayMs = 24 * 60 * 60_000;

@@ -1,7 +1,6 @@
 /** Devices that wait for an administrator after their users enrolled them. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Code, Text } from "@mantine/core";
-import { Check } from "lucide-react";
 import { type PagedSource, paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { deviceSystemColumn, deviceUserColumn } from "../../lists/columns.tsx";
@@ -111,7 +110,6 @@ function Answer({ device: { id, name, user } }: { readonly device: Device }) {
       {user !== undefined && (
         <ReviewedButton
           label={t("deviceSessions.approvals.approve")}
-          icon={<Check size={16} aria-hidden />}
           title={t("devices.approval.approveTitle", { name })}
           note={t("deviceSessions.approvals.approveNote", { email: user.email ?? user.id })}
           changes={[{ method: "POST", path: `/tenants/devices/${id}/reactivate` }]}

@@ -55,7 +55,7 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("devices.routes.gateway")}</Table.Th>
-                <Table.Th>{t("devices.routes.blocks")}</Table.Th>
+                <Table.Th>{t("devices.routes.addresses")}</Table.Th>
                 <Table.Th>{t("devices.routes.names")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -65,7 +65,7 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
                   <Table.Td>
                     <RecordLink to={`/gateways/${gateway}`}>{names.get(gateway) ?? gateway}</RecordLink>
                   </Table.Td>
-                  <Table.Td data-label={t("devices.routes.blocks")}>
+                  <Table.Td data-label={t("devices.routes.addresses")}>
                     <Shortened texts={allowedIps.map(formatBlock)} />
                   </Table.Td>
                   <Table.Td data-label={t("devices.routes.names")}>

@@ -185,6 +185,9 @@ describe("the dialog that adds a device", () => {
     const dialog = await findDialog(t("devices.add.label"));
     const first = dialog.getByRole("button", { name: t("devices.add.copyPage") });
     await waitFor(() => expect(document.activeElement).toBe(first));
+    // The exception below it, a link for a person who cannot sign in yet, is less prominent.
+    expect(first.dataset.variant).not.toBe("default");
+    expect(dialog.getByRole("button", { name: t("enrolmentLinks.createFor") }).dataset.variant).toBe("default");
   });
 
   test("closes only by the button of the link while it shows the link", async () => {

@@ -1,6 +1,5 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Button, Code, Group, Stack, Text } from "@mantine/core";
-import { Check } from "lucide-react";
 import { useMemo } from "react";
 import { api, whole } from "../../app/api.ts";
 import { CopyText } from "../../app/copy.tsx";
@@ -164,13 +163,7 @@ function Actions({ domain: { id, domain, verifiedAt } }: { readonly domain: Doma
   return (
     <div className="answers">
       {verifiedAt === null && (
-        <Button
-          size="xs"
-          variant="default"
-          leftSection={<Check size={16} aria-hidden />}
-          loading={verify.isPending}
-          onClick={() => verify.mutate()}
-        >
+        <Button size="xs" variant="default" loading={verify.isPending} onClick={() => verify.mutate()}>
           {t("domains.verify")}
         </Button>
       )}

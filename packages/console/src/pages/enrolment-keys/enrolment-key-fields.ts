@@ -1,14 +1,8 @@
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import type { EnrolmentKey } from "./enrolment-key-state.tsx";
 
-const nameField: Field = {
-  kind: "text",
-  name: "name",
-  label: t("common.name"),
-  description: t("enrolmentKeys.fields.nameHelp"),
-  required: true,
-};
+const name = nameField(t("enrolmentKeys.fields.nameExample"), { description: t("enrolmentKeys.fields.nameHelp") });
 const expiryField = {
   kind: "date-time",
   name: "expiresAt",
@@ -17,12 +11,12 @@ const expiryField = {
 
 /** The fields that can be changed later. */
 export const editFields: readonly Field[] = [
-  nameField,
+  name,
   { ...expiryField, description: t("enrolmentKeys.fields.expiresHelpLater"), required: true },
 ];
 
 export const newKeyFields: readonly Field[] = [
-  nameField,
+  name,
   {
     kind: "records",
     name: "userId",

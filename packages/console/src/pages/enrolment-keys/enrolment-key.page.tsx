@@ -1,7 +1,6 @@
 import { Button, Code } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
-import { Ban } from "lucide-react";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
@@ -91,7 +90,6 @@ function Actions({ enrolmentKey, etag }: { readonly enrolmentKey: EnrolmentKey; 
         <>
           <ReviewedButton
             label={t("enrolmentKeys.revoke.label")}
-            icon={<Ban size={16} aria-hidden />}
             title={t("enrolmentKeys.revoke.title", { name })}
             note={t("enrolmentKeys.revoke.effect")}
             changes={[{ method: "POST", path: `/tenants/enrolment-keys/${id}/revoke` }]}

@@ -17,7 +17,7 @@ import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
 import { formatActor } from "./format-actor.ts";
-import { formatEvent } from "./format-operation.ts";
+import { formatEvent, identifierOf } from "./format-operation.ts";
 import { formatTarget, nameOfTarget } from "./format-target.ts";
 
 const source = paged("/tenants/events");
@@ -103,7 +103,7 @@ const definition: ListDefinition<Event> = {
       kind: "part",
       isAdvanced: true,
       // The list shows operations in words. The API compares them without regard to case.
-      toStored: (text) => text.replaceAll(/\s/g, ""),
+      toStored: identifierOf,
     },
     { field: "actor.name", title: t("events.fields.actor"), kind: "part", isAdvanced: true },
     {

@@ -8,9 +8,9 @@ import { newId, pageOf, sample } from "../../testing/sample.ts";
 import { formatNamedTarget } from "./format-target.ts";
 
 test("the filter for operations takes the words that the list shows", async () => {
-  openConsole("/events?operation=Update+policy");
+  openConsole("/events?operation=Updated+policy");
   await waitFor(() =>
-    expect(mockApi.received("listEvents")[0]?.query).toMatchObject({ "filter[operation][ilike]": "%Updatepolicy%" }),
+    expect(mockApi.received("listEvents")[0]?.query).toMatchObject({ "filter[operation][ilike]": "%updatepolicy%" }),
   );
 });
 
@@ -119,7 +119,7 @@ test("a revert is recognizable in the list", async () => {
   const event = sample("Event", { id: newId(), operation: "updatePolicy", reverts: newId() });
   mockApi.answer("get", "/tenants/events", pageOf([event]));
   openConsole("/events");
-  await screen.findByRole("link", { name: "Update policy (revert)" });
+  await screen.findByRole("link", { name: "Updated policy (revert)" });
 });
 
 test("the history of a policy contains the changes of its conditions", async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sample } from "../../testing/sample.ts";
-import { formatEvent, formatOperation } from "./format-operation.ts";
+import { formatEvent, formatOperation, identifierOf } from "./format-operation.ts";
 
 test.each([
   ["updateUserProfile", "Update user profile"],
@@ -13,10 +13,23 @@ test.each([
 });
 
 test.each([
-  ["createTenant", "policy", "Create policy"],
-  ["setUpInstallation", "api-key", "Create API key"],
-  ["createTenant", "tenant", "Create organisation"],
-  ["updatePolicy", "policy", "Update policy"],
+  ["createTenant", "policy", "Created policy"],
+  ["setUpInstallation", "api-key", "Created API key"],
+  ["createTenant", "tenant", "Created organisation"],
+  ["updatePolicy", "policy", "Updated policy"],
+  ["enterGatewayMaintenance", "gateway", "Started maintenance"],
+  ["signIn", "session", "Signed in"],
+  ["somethingNew", "policy", "Something new"],
 ])("the event %s of a %s is shown as %s", (operation, type, words) => {
   expect(formatEvent({ operation, target: sample("EventTarget", { type }) })).toBe(words);
+});
+
+test.each([
+  ["Updated policy", "updatepolicy"],
+  ["update policy", "updatepolicy"],
+  ["updatePolicy", "updatepolicy"],
+  ["Created", "create"],
+  ["group", "group"],
+])("the filter of %s finds %s", (words, identifier) => {
+  expect(identifierOf(words)).toBe(identifier);
 });

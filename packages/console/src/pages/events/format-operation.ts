@@ -17,10 +17,28 @@ function isNamed(operation: string): operation is keyof typeof messages.operatio
   return Object.hasOwn(messages.operations, operation);
 }
 
+/** Formats an operation of an event: `updatePolicy` as "Updated policy". */
+export function formatPastOperation(operation: string): string {
+  const [verb = "", ...others] = formatOperation(operation).split(" ");
+  const key = verb.toLowerCase();
+  return [isPastVerb(key) ? t(`events.pastVerbs.${key}`) : verb, ...others].join(" ");
+}
+
+function isPastVerb(verb: string): verb is keyof typeof messages.pastVerbs {
+  return Object.hasOwn(messages.pastVerbs, verb);
+}
+
+/** Converts the words of an operation, or a part of them, to its identifier: "Updated policy" to "updatepolicy". */
+export function identifierOf(words: string): string {
+  const [verb = "", ...others] = words.trim().toLowerCase().split(/\s+/);
+  const [plain = verb] = Object.entries(messages.pastVerbs).find(([, past]) => past.toLowerCase() === verb) ?? [];
+  return [plain, ...others].join("");
+}
+
 /** Operations that create a tenant with its first records, each of which has an event. */
 const foundations: readonly string[] = ["createTenant", "setUpInstallation"];
 
-/** Formats what happened to the target, such as "Update policy" or "Update policy (revert)". */
+/** Formats what happened to the target, such as "Updated policy" or "Updated policy (revert)". */
 export function formatEvent(event: Pick<Event, "operation" | "target" | "reverts">): string {
   const words = formatChange(event);
   return event.reverts === undefined ? words : t("events.revertBy", { operation: words });
@@ -28,8 +46,8 @@ export function formatEvent(event: Pick<Event, "operation" | "target" | "reverts
 
 /** Formats the operation, or the creation of a record with its tenant. */
 function formatChange({ operation, target }: Pick<Event, "operation" | "target">): string {
-  if (!foundations.includes(operation) || target.type === "tenant") return formatOperation(operation);
-  return formatOperation(`create ${target.type.replaceAll("-", " ")}`);
+  if (!foundations.includes(operation) || target.type === "tenant") return formatPastOperation(operation);
+  return formatPastOperation(`create ${target.type.replaceAll("-", " ")}`);
 }
 
 function asWritten(word: string): string {

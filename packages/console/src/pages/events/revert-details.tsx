@@ -7,7 +7,7 @@ import { RichText } from "../../messages/rich-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { ChangedFields } from "./changed-fields-table.tsx";
-import { formatOperation } from "./format-operation.ts";
+import { formatOperation, formatPastOperation } from "./format-operation.ts";
 import { formatNamedTarget } from "./format-target.ts";
 
 export type Revert = ResultOf<"/tenants/events/{id}/revert", "post">;
@@ -36,7 +36,7 @@ export function RevertDetails({ revert }: { readonly revert: Revert }) {
             {undoes.map((event) => (
               <List.Item key={event.id}>
                 <RecordLink to={`/events/${event.id}`} inText>
-                  {formatOperation(event.operation)}
+                  {formatPastOperation(event.operation)}
                 </RecordLink>{" "}
                 (<RelativeTime at={event.createdAt} />)
                 {event.fields.length > 0 && `: ${event.fields.map(formatOperation).join(", ")}`}

@@ -55,7 +55,7 @@ describe("the revert of an event", () => {
     });
     await screen.findByRole("cell", { name: "Old" });
     await screen.findByText(t("events.revert.undoes"));
-    expect(screen.getByRole("link", { name: "Update group" }).getAttribute("href")).toBe(`/console/events/${later}`);
+    expect(screen.getByRole("link", { name: "Updated group" }).getAttribute("href")).toBe(`/console/events/${later}`);
     expect(mockApi.received("revertEvent")).toMatchObject([{ query: { preview: "true" }, ifMatch: null }]);
     await click(user, t("events.revert.label"));
     await waitForDialogToClose();
@@ -138,7 +138,7 @@ test("the page of a reverted event says that it was reverted, and by which event
   const revert = sample("Event", { id: later, operation: "updatePolicy", reverts: id });
   mockApi.answer("get", "/tenants/events", ({ query }) => pageOf(query["filter[reverts]"] === id ? [revert] : [event]));
   openConsole(`/events/${id}`);
-  const link = await screen.findByRole("link", { name: "Update policy (revert)" });
+  const link = await screen.findByRole("link", { name: "Updated policy (revert)" });
   expect(link.getAttribute("href")).toBe(`/console/events/${later}`);
   screen.getByText(t("events.revert.already"));
 });

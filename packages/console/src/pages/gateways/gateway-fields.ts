@@ -1,11 +1,11 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 
 export type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
 
 export const gatewayFields: readonly Field[] = [
-  { kind: "text", name: "name", label: t("common.name"), example: "Frankfurt 1", required: true },
+  nameField(t("gateways.fields.nameExample")),
   {
     kind: "text",
     name: "wireguardPort",

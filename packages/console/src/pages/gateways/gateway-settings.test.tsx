@@ -1,5 +1,5 @@
-import { screen } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
+import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import {
   click,
@@ -37,16 +37,28 @@ test("shows the settings of the site, and changes them after a review", async ()
   ]);
 });
 
-test("checks the state of the gateway", async () => {
+test.each([
+  [null, t("gateways.settings.networksDerived")],
+  [[], t("gateways.settings.networksEmpty")],
+  [["10.20.0.0/16"], "10.20.0.0/16"],
+])("says what the networks %j mean", async (networks, text) => {
+  mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+  mockApi.answer("get", "/tenants/gateways/{id}/settings", { ...settings, networks });
+  openConsole(`/gateways/${id}`);
+  await (await findPanel(t("gateways.settings.title"))).findByText(text);
+});
+
+test("shows the last report of the gateway beside its configuration", async () => {
   mockApi.answer("get", "/tenants/gateways/{id}", gateway);
   mockApi.answer("post", "/tenants/gateways/{id}/test-configuration", {
     status: "NOT_REACHABLE",
-    details: "No heartbeat for 5 minutes",
+    details: "Its last heartbeat was at 2026-03-02T09:00:00.000Z.",
   });
   const user = openConsole(`/gateways/${id}`);
-  await findPanel(t("gateways.settings.title"));
-  await click(user, t("gateways.settings.check"));
-  await screen.findByText("No heartbeat for 5 minutes");
+  const panel = await findPanel(t("gateways.sync.title"));
+  await click(user, t("gateways.sync.lastReport.show"));
+  await panel.findByText(t("gateways.sync.lastReport.NOT_REACHABLE"));
+  panel.getByText(`Its last heartbeat was at ${formatTime("2026-03-02T09:00:00.000Z")}.`);
 });
 
 describe("domains as text", () => {

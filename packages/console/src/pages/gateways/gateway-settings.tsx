@@ -1,16 +1,13 @@
 /** The settings of a gateway's site: resolvers, domains, networks and the port on which relays accept its packets. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Group, Skeleton, Text } from "@mantine/core";
+import { Button, Skeleton, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
-import { useMutation } from "@tanstack/react-query";
-import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
-import { Status, type Tone } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatDomains, parseDomains } from "./gateway-domains.ts";
 
@@ -81,14 +78,17 @@ function bodyOf(values: Values) {
   };
 }
 
+function formatNetworks(networks: Settings["networks"]): string {
+  if (networks === null) return t("gateways.settings.networksDerived");
+  return networks.length === 0 ? t("gateways.settings.networksEmpty") : networks.join(", ");
+}
+
 interface GatewaySettingsPanelProps {
   readonly id: string;
   readonly name: string;
-  /** Whether an agent has reported. */
-  readonly isDeployed: boolean;
 }
 
-export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPanelProps) {
+export function GatewaySettingsPanel({ id, name }: GatewaySettingsPanelProps) {
   const canWrite = usePermission("gateways:write");
   const { data, error, refetch } = useRecord(path, id);
   const [editing, { open, close }] = useDisclosure(false);
@@ -98,12 +98,9 @@ export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPa
       title={t("gateways.settings.title")}
       actions={
         canWrite && (
-          <Group gap="xs">
-            {isDeployed && <CheckState id={id} />}
-            <Button size="xs" variant="default" disabled={data === undefined} onClick={open}>
-              {t("gateways.settings.edit")}
-            </Button>
-          </Group>
+          <Button size="xs" variant="default" disabled={data === undefined} onClick={open}>
+            {t("gateways.settings.edit")}
+          </Button>
         )
       }
     >
@@ -126,7 +123,7 @@ export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPa
             },
             {
               label: t("gateways.settings.networks"),
-              value: settings.networks === null ? t("gateways.settings.derived") : settings.networks.join(", "),
+              value: formatNetworks(settings.networks),
             },
             {
               label: t("gateways.settings.relayPort"),
@@ -134,11 +131,6 @@ export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPa
             },
           ]}
         />
-      )}
-      {canWrite && isDeployed && (
-        <Text size="sm" c="dimmed" mt="xs">
-          {t("gateways.settings.checkHelp")}
-        </Text>
       )}
       {editing && data !== undefined && (
         <RecordForm
@@ -158,37 +150,5 @@ export function GatewaySettingsPanel({ id, name, isDeployed }: GatewaySettingsPa
         />
       )}
     </Panel>
-  );
-}
-
-type Check = ResultOf<"/tenants/gateways/{id}/test-configuration", "post">;
-
-const tones: Readonly<Record<Check["status"], Tone>> = {
-  ONLINE: "good",
-  MAINTENANCE: "waiting",
-  NOT_REACHABLE: "bad",
-  ERROR: "bad",
-  UNRECOGNIZED: "idle",
-};
-
-function CheckResult({ result: { status, details, error } }: { readonly result: Check }) {
-  return <Status tone={tones[status]}>{error ?? details ?? t(`gateways.settings.results.${status}`)}</Status>;
-}
-
-/** Evaluates the gateway's last reports. */
-function CheckState({ id }: { readonly id: string }) {
-  const check = useMutation({
-    mutationFn: () => api.post("/tenants/gateways/{id}/test-configuration", { path: { id } }),
-  });
-  return (
-    <>
-      <span aria-live="polite">
-        {check.data !== undefined && <CheckResult result={check.data} />}
-        {check.error !== null && <Status tone="bad">{t("gateways.settings.checkFailed")}</Status>}
-      </span>
-      <Button size="xs" variant="default" loading={check.isPending} onClick={() => check.mutate()}>
-        {t("gateways.settings.check")}
-      </Button>
-    </>
   );
 }

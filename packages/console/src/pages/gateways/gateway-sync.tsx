@@ -1,13 +1,16 @@
 /** Whether a gateway enforces the current configuration, and the reason if it does not. */
-import { Alert, Code, Skeleton, Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import type { ResultOf } from "@gatehouse/client/calls";
+import { Alert, Button, Code, Skeleton, Stack, Text } from "@mantine/core";
+import { useMutation, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { usePermission } from "../../app/session.ts";
+import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { Status } from "../../records/status.tsx";
+import { Status, type Tone } from "../../records/status.tsx";
 import { explainSync, formatLag, formatSync, type GatewaySync } from "./format-sync.ts";
 
 interface GatewaySyncPanelProps {
@@ -22,8 +25,25 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
     queryFn: ({ signal }) => api.get("/tenants/gateways/{id}/sync", { path: { id }, signal }),
     refetchInterval: refreshMs,
   });
+  const canWrite = usePermission("gateways:write");
+  const report = useMutation({
+    mutationFn: () => api.post("/tenants/gateways/{id}/test-configuration", { path: { id } }),
+  });
   return (
-    <Panel title={t("gateways.sync.title")}>
+    <Panel
+      title={t("gateways.sync.title")}
+      actions={
+        canWrite && (
+          <Button size="xs" variant="default" loading={report.isPending} onClick={() => report.mutate()}>
+            {t("gateways.sync.lastReport.show")}
+          </Button>
+        )
+      }
+    >
+      <div aria-live="polite">
+        {report.data !== undefined && <LastReport report={report.data} />}
+        {report.error !== null && <Reported tone="bad" words={t("gateways.sync.lastReport.failed")} />}
+      </div>
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : data === undefined ? (
@@ -35,6 +55,41 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
         <SyncState sync={data} />
       )}
     </Panel>
+  );
+}
+
+type Report = ResultOf<"/tenants/gateways/{id}/test-configuration", "post">;
+
+const tones: Readonly<Record<Report["status"], Tone>> = {
+  ONLINE: "good",
+  MAINTENANCE: "waiting",
+  NOT_REACHABLE: "bad",
+  ERROR: "bad",
+  UNRECOGNIZED: "idle",
+};
+
+function LastReport({ report: { status, details, error } }: { readonly report: Report }) {
+  const texts = [error, details].filter((text) => text !== undefined);
+  return <Reported tone={tones[status]} words={t(`gateways.sync.lastReport.${status}`)} texts={texts} />;
+}
+
+interface ReportedProps {
+  readonly tone: Tone;
+  readonly words: string;
+  readonly texts?: readonly string[];
+}
+
+function Reported({ tone, words, texts = [] }: ReportedProps) {
+  return (
+    <Stack gap={4} mb="md">
+      <Status tone={tone}>{words}</Status>
+      {texts.map((text) => (
+        <Text key={text} size="sm" style={{ overflowWrap: "anywhere" }}>
+          {/* The times of the API, in the time zone of the viewer. */}
+          {text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => formatTime(at))}
+        </Text>
+      ))}
+    </Stack>
   );
 }
 

@@ -95,7 +95,7 @@ function About({ gateway }: { readonly gateway: Gateway }) {
           ]}
         />
       </Panel>
-      <GatewaySettingsPanel id={gateway.id} name={gateway.name} isDeployed={gateway.status !== "PENDING"} />
+      <GatewaySettingsPanel id={gateway.id} name={gateway.name} />
       <Panel title={t("gateways.resources", { count: gateway.resources?.length ?? 0 })}>
         {(gateway.resources ?? []).length === 0 ? (
           <EmptyState

@@ -1,6 +1,6 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 
 export type Group = ResultOf<"/tenants/groups/{id}", "get">;
 
@@ -8,7 +8,7 @@ const minute = 60;
 const day = 86_400;
 
 export const groupFields: readonly Field[] = [
-  { kind: "text", name: "name", label: t("common.name"), required: true },
+  nameField(t("groups.fields.nameExample")),
   { kind: "long-text", name: "description", label: t("common.description") },
   {
     kind: "number",
@@ -32,6 +32,7 @@ export const groupFields: readonly Field[] = [
     name: "idpMapping",
     label: t("groups.fields.idpMapping"),
     description: t("groups.fields.idpMappingHelp"),
+    example: "engineering",
   },
 ];
 

@@ -1,13 +1,14 @@
 /** The members of a group, the form that adds users, and the removal of each member. */
-import { Table, Text } from "@mantine/core";
+import { Text } from "@mantine/core";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AddingPanel } from "../../records/adding-panel.tsx";
 import type { Field } from "../../records/form-fields.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
-import { RemoveCell, RemoveHead } from "../../records/remove-column.tsx";
+import { RemoveButton } from "../../records/remove-button.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import type { Group } from "./group-fields.ts";
@@ -42,29 +43,25 @@ export function GroupMembers({ group }: { readonly group: Group }) {
         }}
         isEmpty={group.users.length === 0}
       >
-        <Table className="record-table">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("users.fields.email")}</Table.Th>
-              {canWrite && <RemoveHead />}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {group.users.slice(0, mostShown).map((member) => (
-              <Table.Tr key={member.id}>
-                <Table.Td>
-                  <RecordLink to={`/users/${member.id}`}>{member.email ?? member.id}</RecordLink>
-                </Table.Td>
-                {canWrite && (
-                  <RemoveCell
+        <PanelTable
+          rows={group.users.slice(0, mostShown)}
+          columns={[
+            {
+              title: t("users.fields.email"),
+              cell: ({ id, email = id }) => <RecordLink to={`/users/${id}`}>{email}</RecordLink>,
+            },
+          ]}
+          actions={
+            canWrite
+              ? (member) => (
+                  <RemoveButton
                     label={t("groups.members.removeNamed", { name: member.email ?? member.id })}
                     onClick={() => setRemoved(member)}
                   />
-                )}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+                )
+              : undefined
+          }
+        />
         {group.users.length > mostShown && (
           <Text c="dimmed" mt="sm">
             {t("common.andMore", { count: group.users.length - mostShown })}

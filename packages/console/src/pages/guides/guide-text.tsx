@@ -2,8 +2,10 @@
 import { Anchor, Blockquote, Code, List, Stack, Table, Text, Title, type TitleOrder } from "@mantine/core";
 import { marked, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode } from "react";
+import { t } from "../../messages/i18n.ts";
 import { curlQuotes } from "../../messages/quotation-marks.ts";
 import { RecordLink } from "../../records/record-link.tsx";
+import { WholeWords } from "../../records/whole-words.tsx";
 import { isGuide } from "./guide-texts.ts";
 import { headingId } from "./heading-id.ts";
 
@@ -152,7 +154,12 @@ function inlineOf(token: Token, isContinued: boolean): ReactNode {
       );
     case "codespan": {
       const { text } = token as Tokens.Codespan;
-      return <Code className={shortOperation.test(text) ? "one-line" : "guide-words"}>{text}</Code>;
+      if (shortOperation.test(text)) return <Code className="one-line">{text}</Code>;
+      return (
+        <Code className="guide-words">
+          <WholeWords text={text} />
+        </Code>
+      );
     }
     case "link":
       return <GuideAnchor link={token as Tokens.Link} />;
@@ -168,8 +175,11 @@ function inlineOf(token: Token, isContinued: boolean): ReactNode {
   }
 }
 
+/** The text of a link that names a document by its file, such as gateway.md. */
+const fileName = /^`?[\w-]+\.md`?$/;
+
 /** A link to another guide, a heading or another site. Documents that the console does not show are plain text. */
-function GuideAnchor({ link: { href, tokens } }: { readonly link: Tokens.Link }) {
+function GuideAnchor({ link: { href, text: linked, tokens } }: { readonly link: Tokens.Link }) {
   const text = <Inline tokens={tokens} />;
   if (/^https?:/.test(href)) {
     return (
@@ -196,7 +206,8 @@ function GuideAnchor({ link: { href, tokens } }: { readonly link: Tokens.Link })
   if (name === undefined || !isGuide(name)) return text;
   return (
     <RecordLink to={`/guides/${name}${section}`} inText>
-      {text}
+      {/* Readers of the console know a guide by its name, not by its file. */}
+      {fileName.test(linked) ? t(`guides.names.${name}`) : text}
     </RecordLink>
   );
 }

@@ -50,6 +50,22 @@ describe("a guide", () => {
     expect(article.queryByText(/0141/)).toBeNull();
   });
 
+  test("calls other guides by their names, not by their files", async () => {
+    openConsole("/guides/access");
+    const article = within(await screen.findByRole("article"));
+    expect(article.getAllByRole("link", { name: t("guides.names.gateway") })[0]?.getAttribute("href")).toMatch(
+      /^\/console\/guides\/gateway/,
+    );
+    expect(article.queryByRole("link", { name: /\.md$/ })).toBeNull();
+  });
+
+  test("does not break options at their hyphens", async () => {
+    openConsole("/guides/access");
+    const article = within(await screen.findByRole("article"));
+    const option = article.getAllByText("--override-reason")[0];
+    expect(option?.className).toContain("whole-word");
+  });
+
   test("leads to the page of an error", async () => {
     openConsole("/guides/access");
     const article = within(await screen.findByRole("article"));

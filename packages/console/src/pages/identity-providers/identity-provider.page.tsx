@@ -9,6 +9,7 @@ import { t } from "../../messages/i18n.ts";
 import { CopiedValue } from "../../records/copied-value.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Dialog } from "../../records/dialog.tsx";
+import { Literals } from "../../records/literals.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -68,8 +69,8 @@ function factsOf(provider: IdentityProvider) {
     { label: t("identityProviders.fields.issuer"), value: <Code>{issuer}</Code> },
     { label: t("identityProviders.fields.clientId"), value: <Code>{clientId}</Code> },
     { label: t("identityProviders.fields.hasClientSecret"), value: yesNo(hasClientSecret) },
-    { label: t("identityProviders.fields.scopes"), value: scopes.join(", ") },
-    { label: t("identityProviders.fields.groupsClaim"), value: groupsClaim },
+    { label: t("identityProviders.fields.scopes"), value: scopes.length > 0 && <Literals texts={scopes} /> },
+    { label: t("identityProviders.fields.groupsClaim"), value: <Code>{groupsClaim}</Code> },
     {
       label: t("identityProviders.fields.firstSignIn"),
       value: t(`identityProviders.firstSignIns.${firstSignIn}`),

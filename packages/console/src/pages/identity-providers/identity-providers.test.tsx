@@ -45,6 +45,16 @@ test("an enabled provider is edited without its connection, and a disabled one k
   ]);
 });
 
+test("the scopes and the claim of a provider are set as literals, like its other technical values", async () => {
+  const id = newId();
+  const settings = { issuer: "https://login.example.com", scopes: ["email", "profile"], groupsClaim: "teams" };
+  mockApi.answer("get", "/tenants/identity-providers/{id}", sample("IdentityProvider", { id, ...settings }));
+  openConsole(`/identity-providers/${id}`);
+  for (const literal of ["https://login.example.com", "email", "profile", "teams"]) {
+    expect((await screen.findByText(literal)).tagName).toBe("CODE");
+  }
+});
+
 test("a test sign-in shows a link to the provider", async () => {
   const id = newId();
   mockApi.answer("get", "/tenants/identity-providers/{id}", sample("IdentityProvider", { id, name: "Login" }));

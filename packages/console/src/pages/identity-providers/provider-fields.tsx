@@ -2,7 +2,7 @@ import type { ResultOf } from "@gatehouse/client/calls";
 import { type ProviderPreset, unfilledPlaceholder } from "@gatehouse/contract/records/provider-presets";
 import { PasswordInput } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { Status } from "../../records/status.tsx";
 
 export type IdentityProvider = ResultOf<"/tenants/identity-providers/{id}", "get">;
@@ -16,7 +16,7 @@ export function StateOfProvider({ provider: { enabled, testedAt } }: { readonly 
   );
 }
 
-const name: Field = { kind: "text", name: "name", label: t("common.name"), required: true };
+const name = nameField(t("identityProviders.fields.nameExample"));
 
 const admission: readonly Field[] = [
   {
@@ -86,6 +86,7 @@ function connection(hasSecret: boolean): readonly Field[] {
       name: "scopes",
       label: t("identityProviders.fields.scopes"),
       description: t("identityProviders.fields.scopesHelp"),
+      example: "profile",
       suggestions: ["email", "profile", "groups"],
     },
     {

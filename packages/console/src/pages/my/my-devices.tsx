@@ -1,5 +1,5 @@
 /** The person's devices: add, rename and remove, within the limit. */
-import { Button, Group, Radio, Stack, Table, Text, TextInput, VisuallyHidden } from "@mantine/core";
+import { Button, Group, Radio, Stack, Text, TextInput } from "@mantine/core";
 import { type Query, type QueryClient, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api } from "../../app/api.ts";
@@ -7,6 +7,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
@@ -89,20 +90,13 @@ function DeviceTable({
   readonly open: (open: Open) => void;
 }) {
   return (
-    <Table className="record-table">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>{t("my.devices.name")}</Table.Th>
-          <Table.Th visibleFrom="sm">{t("my.devices.lastConnection")}</Table.Th>
-          <Table.Th>
-            <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {devices.map((device) => (
-          <Table.Tr key={device.id}>
-            <Table.Td>
+    <PanelTable
+      rows={devices}
+      columns={[
+        {
+          title: t("my.devices.name"),
+          cell: (device) => (
+            <>
               <Text span inherit fw={600} style={{ overflowWrap: "anywhere" }}>
                 <bdi>{device.name}</bdi>
               </Text>
@@ -110,35 +104,37 @@ function DeviceTable({
                 <DeviceState device={device} />
               </div>
               <SessionState device={device} />
-            </Table.Td>
-            <Table.Td visibleFrom="sm">
-              <RelativeTime at={device.lastConnection} />
-            </Table.Td>
-            <Table.Td ta="right">
-              <Group gap="xs" justify="flex-end">
-                {device.agent === false && <AppActions device={device} open={open} />}
-                <Button
-                  size="xs"
-                  variant="default"
-                  aria-label={t("my.devices.renameLabel", { name: device.name })}
-                  onClick={() => open({ kind: "rename", device })}
-                >
-                  {t("my.devices.rename")}
-                </Button>
-                <Button
-                  size="xs"
-                  variant="default"
-                  aria-label={t("my.devices.removeLabel", { name: device.name })}
-                  onClick={() => open({ kind: "remove", device })}
-                >
-                  {t("my.devices.remove")}
-                </Button>
-              </Group>
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
+            </>
+          ),
+        },
+        {
+          title: t("my.devices.lastConnection"),
+          isBelow: true,
+          cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
+        },
+      ]}
+      actions={(device) => (
+        <Group gap="xs" justify="flex-end">
+          {device.agent === false && <AppActions device={device} open={open} />}
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={t("my.devices.renameLabel", { name: device.name })}
+            onClick={() => open({ kind: "rename", device })}
+          >
+            {t("my.devices.rename")}
+          </Button>
+          <Button
+            size="xs"
+            variant="default"
+            aria-label={t("my.devices.removeLabel", { name: device.name })}
+            onClick={() => open({ kind: "remove", device })}
+          >
+            {t("my.devices.remove")}
+          </Button>
+        </Group>
+      )}
+    />
   );
 }
 

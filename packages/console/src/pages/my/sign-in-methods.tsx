@@ -1,5 +1,5 @@
 /** The person's own passkeys, recovery code and sessions. */
-import { Button, Group, Stack, Table, Text, TextInput, VisuallyHidden } from "@mantine/core";
+import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, inSession } from "../../app/api.ts";
@@ -7,6 +7,7 @@ import { PasskeyNotice, usePasskeysWork } from "../../app/passkey-notice.tsx";
 import { registerPasskey, renewRecoveryCode, suggestedName } from "../../app/passkeys.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
@@ -45,7 +46,7 @@ export function Passkeys({ userId }: { readonly userId: string }) {
                       />
                     </Text>
                   </Table.Td>
-                  <Table.Td ta="right">
+                  <Table.Td className="row-actions">
                     <Button size="xs" variant="default" onClick={() => remove.mutate(passkey.id)}>
                       {t("signIn.passkeys.delete")}
                     </Button>
@@ -114,44 +115,38 @@ export function Sessions({ userId }: { readonly userId: string }) {
   return (
     <Panel title={t("signIn.account.sessions")}>
       <Stack align="flex-start">
-        <Table className="record-table">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("signIn.fields.address")}</Table.Th>
-              <Table.Th visibleFrom="sm">{t("signIn.fields.method")}</Table.Th>
-              <Table.Th visibleFrom="sm">{t("signIn.fields.signedIn")}</Table.Th>
-              <Table.Th>{t("signIn.fields.lastUsed")}</Table.Th>
-              <Table.Th>
-                <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
-              </Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data?.data.map((session) => (
-              <Table.Tr key={session.id}>
-                <Table.Td>{session.address}</Table.Td>
-                <Table.Td visibleFrom="sm">{t(`signIn.methods.${session.method}`)}</Table.Td>
-                <Table.Td visibleFrom="sm">
-                  <RelativeTime at={session.createdAt} />
-                </Table.Td>
-                <Table.Td>
-                  <RelativeTime at={session.lastUsedAt} />
-                </Table.Td>
-                <Table.Td ta="right">
-                  {session.current ? (
-                    <Text size="sm" c="dimmed" className="one-line">
-                      {t("signIn.account.thisSession")}
-                    </Text>
-                  ) : (
-                    <Button size="xs" variant="default" onClick={() => end.mutate(session.id)}>
-                      {t("signIn.account.endSession")}
-                    </Button>
-                  )}
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <PanelTable
+          rows={data?.data ?? []}
+          columns={[
+            { title: t("signIn.fields.address"), cell: ({ address }) => address },
+            {
+              title: t("signIn.fields.method"),
+              isBelow: true,
+              cell: ({ method }) => t(`signIn.methods.${method}`),
+            },
+            {
+              title: t("signIn.fields.signedIn"),
+              isBelow: true,
+              cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+            },
+            {
+              title: t("signIn.fields.lastUsed"),
+              isBelow: true,
+              cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
+            },
+          ]}
+          actions={({ id, current }) =>
+            current ? (
+              <Text size="sm" c="dimmed" className="one-line">
+                {t("signIn.account.thisSession")}
+              </Text>
+            ) : (
+              <Button size="xs" variant="default" onClick={() => end.mutate(id)}>
+                {t("signIn.account.endSession")}
+              </Button>
+            )
+          }
+        />
         <Button size="xs" variant="default" loading={endAll.isPending} onClick={() => endAll.mutate()}>
           {t("signIn.account.endAll")}
         </Button>

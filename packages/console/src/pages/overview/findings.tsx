@@ -74,7 +74,7 @@ function formatUnreachable(reason: Resource["reason"], own: readonly Gateway[]):
   return t("overview.findings.resources.gateway_offline", { name });
 }
 
-/** Stored addresses in closed blocks. Few tenants have any, so the panel is hidden without them. */
+/** Stored addresses in blocked ranges. Few tenants have any, so the panel is hidden without them. */
 export function ClosedAddresses() {
   const { data } = useFindings();
   if (data === undefined || data.closedAddresses.count === 0) return null;

@@ -58,6 +58,21 @@ test("a new tenant starts with the gateway, and loads no step before it is opene
   await steps.findByRole("textbox", { name: new RegExp(t("overview.firstSteps.gateway.name")) });
 });
 
+test("is the only part of the page that offers the first gateway, unless it is not shown", async () => {
+  openConsole("/overview");
+  await checklist();
+  const panel = async () => within(await screen.findByRole("region", { name: t("overview.gateways.title") }));
+  await (await panel()).findByText(t("gateways.empty.title"));
+  expect((await panel()).queryByText(t("overview.gateways.empty"))).toBeNull();
+  expect((await panel()).queryByRole("link", { name: t("gateways.create") })).toBeNull();
+  closeConsole();
+  mockApi.signIn(["gateways:read", "gateways:write"]);
+  openConsole("/overview");
+  await (await panel()).findByText(t("overview.gateways.empty"));
+  (await panel()).getByRole("link", { name: t("gateways.create") });
+  expect(isShown()).toBe(false);
+});
+
 test("creates a gateway in place, and shows how to deploy it", async () => {
   const pending = sample("Gateway", { id: newId(), name: "Berlin", status: "PENDING", token: "gatehouse_gateway_1" });
   mockApi.answer("post", "/tenants/gateways", () => {
@@ -144,6 +159,25 @@ test("invites people in place, and creates the link that enrols a device", async
   await click(user, t("enrolmentLinks.createFor"));
   await screen.findByText(link.url);
   expect(mockApi.received("createEnrolmentLink").map(({ path }) => path)).toEqual([expect.stringContaining(ann.id)]);
+});
+
+test.each(["policy", "reached"] as const)("leads from the step %s to the resource that it needs", async (step) => {
+  const user = openConsole("/overview");
+  await user.click(await opener(step));
+  await user.click((await content(step)).getByRole("button", { name: title("resource") }));
+  expect(await isOpen(step)).toBe(false);
+  await (await content("resource")).findByRole("textbox", { name: new RegExp(t("publish.address.label")) });
+  const item = (await opener("resource")).closest("li");
+  await waitFor(() => expect(document.activeElement?.closest("li")).toBe(item));
+});
+
+test("explains gateways once: the panel of gateways is short while the checklist is shown", async () => {
+  openConsole("/overview");
+  await checklist();
+  const panel = within(await screen.findByRole("region", { name: t("overview.gateways.title") }));
+  await panel.findByText(t("gateways.empty.title"));
+  expect(panel.queryByText(t("overview.gateways.empty"))).toBeNull();
+  expect(panel.queryByText(t("gateways.create"))).toBeNull();
 });
 
 test("creates the policy for the newest resource", async () => {

@@ -2,12 +2,25 @@
  * The checklist of the first run. Steps expand in place and complete themselves from the records. The content of a step
  * is loaded when it is opened.
  */
-import { Button, Group, List, Paper, Progress, Stack, Text, ThemeIcon, Title, UnstyledButton } from "@mantine/core";
+import {
+  Anchor,
+  Button,
+  Group,
+  List,
+  Paper,
+  Progress,
+  Stack,
+  Text,
+  ThemeIcon,
+  Title,
+  UnstyledButton,
+} from "@mantine/core";
 import { Check, ChevronDown, ChevronRight, Circle } from "lucide-react";
 import { type ComponentType, useEffect, useId, useRef, useState } from "react";
 import { lazyPage } from "../../app/lazy-page.tsx";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import { areStepsCompleted, rememberCompletedSteps } from "./completed-steps.ts";
 import { type Progress as Done, useProgress } from "./use-progress.ts";
@@ -40,10 +53,24 @@ const guides: Readonly<Record<Step, GuidePart>> = {
   reached: "console#access",
 };
 
+/** Steps that select a resource need one first. */
+const needResource: readonly Step[] = ["policy", "reached"];
+
 export function FirstSteps() {
-  const { permissions, tenant } = useSession();
-  if (!needed.every((permission) => permissions.includes(permission))) return null;
-  return <RememberedSteps key={tenant.id} tenant={tenant.id} />;
+  const { tenant } = useSession();
+  return useCanTakeSteps() && <RememberedSteps key={tenant.id} tenant={tenant.id} />;
+}
+
+function useCanTakeSteps(): boolean {
+  const { permissions } = useSession();
+  return needed.every((permission) => permissions.includes(permission));
+}
+
+/** Whether the checklist is shown to a tenant without gateways. It then offers to create the first one. */
+export function useOffersGateway(): boolean {
+  const { tenant } = useSession();
+  const canTakeSteps = useCanTakeSteps();
+  return canTakeSteps && !areStepsCompleted(tenant.id);
 }
 
 interface StepsOfTenantProps {
@@ -123,6 +150,8 @@ function Checklist({ progress, close }: { readonly progress: Done; readonly clos
               isDone={progress[step]}
               isNext={step === current && opened === undefined}
               isOpen={step === opened}
+              lacksResource={needResource.includes(step) && !progress.resource}
+              open={setOpened}
               toggle={() => setOpened(step === opened ? undefined : step)}
             />
           </List.Item>
@@ -144,10 +173,14 @@ interface OneStepProps {
   /** Whether the step is the one to start. None is while another one is open. */
   readonly isNext: boolean;
   readonly isOpen: boolean;
+  /** Whether the step needs a resource, and there is none. */
+  readonly lacksResource: boolean;
+  /** Opens another step. */
+  readonly open: (step: Step) => void;
   readonly toggle: () => void;
 }
 
-function OneStep({ step, isDone, isNext, isOpen, toggle }: OneStepProps) {
+function OneStep({ step, isDone, isNext, isOpen, lacksResource, open, toggle }: OneStepProps) {
   const id = useId();
   const Content = contents[step];
   const Arrow = isOpen ? ChevronDown : ChevronRight;
@@ -163,7 +196,8 @@ function OneStep({ step, isDone, isNext, isOpen, toggle }: OneStepProps) {
               {t(`overview.firstSteps.${step}.title`)}
               {isDone && <span className="unseen"> {t("overview.firstSteps.done")}</span>}
             </Text>
-            <Arrow size={16} aria-hidden />
+            {/* The next step shows its text and a button that opens it, so an arrow would contradict one of them. */}
+            {!isNext && <Arrow size={16} aria-hidden />}
           </Group>
         </UnstyledButton>
       </Title>
@@ -191,8 +225,21 @@ function OneStep({ step, isDone, isNext, isOpen, toggle }: OneStepProps) {
         aria-label={t(`overview.firstSteps.${step}.title`)}
         hidden={!isOpen}
       >
-        {isOpen && <Content />}
+        {isOpen && (lacksResource ? <ResourceFirst open={open} /> : <Content />)}
       </section>
     </Stack>
+  );
+}
+
+function ResourceFirst({ open }: { readonly open: (step: Step) => void }) {
+  return (
+    <Text size="sm">
+      <RichText
+        message="overview.firstSteps.resourceFirst"
+        elements={{
+          a: <Anchor component="button" type="button" inherit underline="always" onClick={() => open("resource")} />,
+        }}
+      />
+    </Text>
   );
 }

@@ -10,6 +10,7 @@ import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, StatusOf } from "../../records/status.tsx";
 import { formatGeneration, formatLag, formatSync, type GatewaySync } from "../gateways/format-sync.ts";
+import { useOffersGateway } from "./first-steps.tsx";
 import { useGateways } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 
@@ -31,15 +32,7 @@ export function GatewaysPanel() {
       <QueryPanel query={query}>
         {(all) =>
           all.length === 0 ? (
-            <EmptyState
-              isPart
-              empty={{
-                title: t("gateways.empty.title"),
-                text: t("overview.gateways.empty"),
-                action: { label: t("gateways.create"), to: "/gateways?new=1", permission: "gateways:write" },
-                guide: "gateway#install",
-              }}
-            />
+            <NoGateways />
           ) : (
             <Stack gap="sm">
               <Counts all={all} />
@@ -49,6 +42,22 @@ export function GatewaysPanel() {
         }
       </QueryPanel>
     </Panel>
+  );
+}
+
+/** The checklist above offers the same, with the same words. */
+function NoGateways() {
+  if (useOffersGateway()) return <Status tone="idle">{t("gateways.empty.title")}</Status>;
+  return (
+    <EmptyState
+      isPart
+      empty={{
+        title: t("gateways.empty.title"),
+        text: t("overview.gateways.empty"),
+        action: { label: t("gateways.create"), to: "/gateways?new=1", permission: "gateways:write" },
+        guide: "gateway#install",
+      }}
+    />
   );
 }
 

@@ -1,5 +1,5 @@
 /** The state of the network. Each line links to the page where the problem can be resolved. */
-import { Group, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
+import { Group, Stack, Table, Text, Title } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { paged } from "../../app/api.ts";
@@ -41,19 +41,18 @@ export function OverviewPage() {
       {canReadNothing && <Text>{t("overview.notPermitted")}</Text>}
       <FirstSteps />
       <Summary />
-      <SimpleGrid cols={{ base: 1, md: 2 }} className="panels">
-        <Stack>
-          {canReadGateways && <GatewaysPanel />}
-          {canReadEvents && <RecentChanges />}
-        </Stack>
-        <Stack>
+      {/* The order on a narrow screen: problems first. On a wide one, the changes are below the gateways. */}
+      <div className="overview-panels">
+        {canReadGateways && <GatewaysPanel />}
+        <Stack className="overview-problems">
           {canReadTests && canDecide && <AccessTests />}
           {canDecide && <UnreachableResources />}
           {canDecide && <ClosedAddresses />}
           {canDecide && <NeverMatchingPolicies />}
           {canReadDevices && <Devices />}
         </Stack>
-      </SimpleGrid>
+        {canReadEvents && <RecentChanges />}
+      </div>
     </Stack>
   );
 }
@@ -194,7 +193,7 @@ function Devices() {
                   <Text size="sm" c="dimmed">
                     {t("overview.devices.last")}
                   </Text>
-                  <ul className="findings">
+                  <ul className="findings times">
                     {online.slice(0, 5).map(({ id, name, lastConnection }) => (
                       <Finding key={id} to={`/devices/${id}`} name={name}>
                         <RelativeTime at={lastConnection} />

@@ -94,6 +94,24 @@ test.each([
   await waitFor(() => expect(line?.textContent).toMatch(text));
 });
 
+test("problems come before the recent changes, so that a phone shows them first", async () => {
+  openConsole("/overview");
+  const position = async (title: string) => {
+    await findPanel(title);
+    const panels = [...document.querySelectorAll("main section[aria-label]")];
+    return panels.findIndex((panel) => panel.getAttribute("aria-label") === title);
+  };
+  const changes = await position(t("overview.events.title"));
+  for (const title of [
+    t("overview.accessTests.title"),
+    t("overview.findings.resources.title"),
+    t("overview.findings.policies.title"),
+    t("overview.devices.title"),
+  ]) {
+    expect(await position(title)).toBeLessThan(changes);
+  }
+});
+
 test("the number of policies says that it leaves out the default one", async () => {
   openConsole("/overview");
   const summary = await findPanel(t("overview.summary.title"));
@@ -106,8 +124,8 @@ test("changes of one operation to records of several kinds differ", async () => 
   mockApi.answer("get", "/tenants/events", pageOf([change("user", "ann@example.com"), change("device", "Laptop")]));
   openConsole("/overview");
   const panel = await findPanel(t("overview.events.title"));
-  await panel.findByText("Deactivate user: ann@example.com");
-  panel.getByText("Deactivate user: Laptop (Device)");
+  await panel.findByText("Deactivated user: ann@example.com");
+  panel.getByText("Deactivated user: Laptop (Device)");
 });
 
 test("a change of the tenant's settings does not name them twice", async () => {
@@ -119,7 +137,7 @@ test("a change of the tenant's settings does not name them twice", async () => {
   );
   openConsole("/overview");
   const panel = await findPanel(t("overview.events.title"));
-  await panel.findByRole("link", { name: "Update settings" });
+  await panel.findByRole("link", { name: "Updated settings" });
 });
 
 test("the actor of a change is one line, with the whole name on request", async () => {

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { whole } from "../../app/api.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
-import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { type CustomFieldProps, type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { modes, type Policy, type PolicyType } from "./format-policy.ts";
 
 const rules = whole("/tenants/admission-rules");
@@ -14,7 +14,7 @@ const rules = whole("/tenants/admission-rules");
  * @param policy the edited policy, which has the names of the records that it refers to
  */
 export function policyFields(type: PolicyType, policy?: Policy): readonly Field[] {
-  const name: Field = { kind: "text", name: "name", label: t("common.name"), required: true };
+  const name = nameField(t("policies.fields.nameExample"));
   const description: Field = { kind: "long-text", name: "description", label: t("common.description") };
   const gateways: Field = {
     kind: "records",

@@ -1,7 +1,7 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Select, TextInput } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
-import type { CustomFieldProps, Field, Values } from "../../records/form-fields.tsx";
+import { type CustomFieldProps, type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { RepeatedRows } from "../../records/repeated-rows.tsx";
 
 export type Protocol = ResultOf<"/tenants/protocols/{id}", "get">;
@@ -24,7 +24,7 @@ interface Line {
 }
 
 export const protocolFields: readonly Field[] = [
-  { kind: "text", name: "name", label: t("common.name"), description: t("protocols.fields.nameHelp") },
+  nameField(t("protocols.fields.nameExample"), { description: t("protocols.fields.nameHelp"), required: false }),
   {
     kind: "custom",
     name: "networkProtocols",

@@ -1,4 +1,3 @@
-import { Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
@@ -8,7 +7,7 @@ import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
-import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
+import { Facts, Panel, PanelNote, RecordPage } from "../../records/record-page.tsx";
 import { useRecord } from "../../records/use-record.ts";
 import { formatKind, formatPorts, type Protocol } from "./protocol-fields.tsx";
 
@@ -36,9 +35,7 @@ export function ProtocolPage() {
                 { label: t("protocols.fields.kind"), value: formatKind(protocol.type) },
               ]}
             />
-            <Text c="dimmed" size="sm" mt="sm">
-              {protocol.type === "CUSTOM" ? t("protocols.immutable") : t("protocols.predefined")}
-            </Text>
+            <PanelNote>{protocol.type === "CUSTOM" ? t("protocols.immutable") : t("protocols.predefined")}</PanelNote>
           </Panel>
           <Uses id={id} />
         </>

@@ -165,6 +165,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
           )}
           <TextInput
             label={t("common.name")}
+            placeholder={t("common.example", { value: t("resources.nameExample") })}
             value={name}
             onChange={({ currentTarget }) => {
               setNamed(true);
@@ -192,6 +193,7 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
             <TextInput
               label={t("publish.gateway.name")}
               description={t("publish.gateway.help")}
+              placeholder={t("common.example", { value: t("gateways.fields.nameExample") })}
               value={given.gatewayName}
               onChange={({ currentTarget }) => change({ gatewayName: currentTarget.value })}
               error={problems.gatewayName}

@@ -22,12 +22,8 @@ export function PublishPage() {
   const [round, setRound] = useState(0);
   return (
     <Stack maw={760}>
-      <div>
-        <Title order={1}>{t("publish.title")}</Title>
-        <Text c="dimmed" mt={4}>
-          {t("publish.text")}
-        </Text>
-      </div>
+      <Title order={1}>{t("publish.title")}</Title>
+      <Text c="dimmed">{t("publish.text")}</Text>
       {missing.length > 0 ? (
         <Text>{t("publish.notPermitted", { permissions: missing.join(", ") })}</Text>
       ) : published === undefined ? (

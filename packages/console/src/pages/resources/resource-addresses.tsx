@@ -1,13 +1,13 @@
-import { Table, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AddingPanel } from "../../records/adding-panel.tsx";
 import { addressBody, addressFields, newAddress } from "../../records/address-fields.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
-import { RemoveCell, RemoveHead } from "../../records/remove-column.tsx";
+import { RemoveButton } from "../../records/remove-button.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import type { Resource } from "./resource-fields.tsx";
 
@@ -34,40 +34,31 @@ export function ResourceAddresses({ resource, etag }: ResourceAddressesProps) {
         }}
         isEmpty={resource.addresses.length === 0}
       >
-        <Table className="record-table">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("records.address.address")}</Table.Th>
-              <Table.Th visibleFrom="xs">{t("resources.addresses.protocols")}</Table.Th>
-              {canWrite && <RemoveHead />}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {resource.addresses.map((address) => (
-              <Table.Tr key={address.id}>
-                <Table.Td>
-                  {canRead ? (
-                    <RecordLink to={`/addresses/${address.id}`}>{address.address}</RecordLink>
-                  ) : (
-                    address.address
-                  )}
-                  <Text hiddenFrom="xs" data-label={t("resources.addresses.protocols")}>
-                    <RecordLinks path="protocols" records={address.protocols} />
-                  </Text>
-                </Table.Td>
-                <Table.Td visibleFrom="xs">
-                  <RecordLinks path="protocols" records={address.protocols} />
-                </Table.Td>
-                {canWrite && (
-                  <RemoveCell
+        <PanelTable
+          rows={resource.addresses}
+          columns={[
+            {
+              title: t("records.address.address"),
+              cell: ({ id, address }) =>
+                canRead ? <RecordLink to={`/addresses/${id}`}>{address}</RecordLink> : address,
+            },
+            {
+              title: t("resources.addresses.protocols"),
+              isBelow: true,
+              cell: ({ protocols }) => <RecordLinks path="protocols" records={protocols} />,
+            },
+          ]}
+          actions={
+            canWrite
+              ? (address) => (
+                  <RemoveButton
                     label={t("resources.addresses.remove", { address: address.address })}
                     onClick={() => setRemoved(address)}
                   />
-                )}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+                )
+              : undefined
+          }
+        />
       </AddingPanel>
       {removed !== undefined && (
         <ReviewDialog

@@ -1,13 +1,13 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { AddressesField } from "./addresses-field.tsx";
 import { formatAddresses, type NewAddress } from "./new-address.ts";
 
 export type Resource = ResultOf<"/tenants/resources/{id}", "get">;
 
-const name: Field = { kind: "text", name: "name", label: t("common.name"), required: true };
+const name = nameField(t("resources.nameExample"));
 const description: Field = { kind: "long-text", name: "description", label: t("common.description") };
 
 /** The type of a resource never changes. Its addresses are added and removed one at a time. */

@@ -21,7 +21,7 @@ export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways 
   // Policies decide for each connection whether it uses a gateway at all.
   if (type === "INTERNET") {
     return (
-      <Text span inherit c="dimmed">
+      <Text span inherit c="dimmed" className="no-dot">
         {t("resources.status.byPolicy")}
       </Text>
     );

@@ -1,6 +1,6 @@
 import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
 import { rolePermissions } from "@gatehouse/contract/permissions";
-import { Button, Skeleton, Table, Text } from "@mantine/core";
+import { Button, Skeleton, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -11,12 +11,13 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { PermissionTable } from "../../records/permission-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { RemoveCell, RemoveHead } from "../../records/remove-column.tsx";
+import { RemoveButton } from "../../records/remove-button.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { useRecord } from "../../records/use-record.ts";
@@ -111,37 +112,27 @@ function RoleUsers({ role }: { readonly role: Role }) {
           }}
         />
       ) : (
-        <Table className="record-table">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("users.fields.email")}</Table.Th>
-              <Table.Th visibleFrom="xs">{t("roles.users.assignment")}</Table.Th>
-              {canChange && <RemoveHead />}
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data.all.slice(0, mostShown).map((user) => (
-              <Table.Tr key={user.id}>
-                <Table.Td>
-                  <RecordLink to={`/users/${user.id}`}>{user.email ?? user.id}</RecordLink>
-                  <Text hiddenFrom="xs" data-label={t("roles.users.assignment")}>
-                    {assignment(user.id)}
-                  </Text>
-                </Table.Td>
-                <Table.Td visibleFrom="xs">{assignment(user.id)}</Table.Td>
-                {canChange &&
-                  (data.direct.has(user.id) ? (
-                    <RemoveCell
+        <PanelTable
+          rows={data.all.slice(0, mostShown)}
+          columns={[
+            {
+              title: t("users.fields.email"),
+              cell: (user) => <RecordLink to={`/users/${user.id}`}>{user.email ?? user.id}</RecordLink>,
+            },
+            { title: t("roles.users.assignment"), isBelow: true, cell: (user) => assignment(user.id) },
+          ]}
+          actions={
+            canChange
+              ? (user) =>
+                  data.direct.has(user.id) && (
+                    <RemoveButton
                       label={t("roles.revoke.labelFor", { name: user.email ?? user.id })}
                       onClick={() => setRemoved(user)}
                     />
-                  ) : (
-                    <Table.Td />
-                  ))}
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+                  )
+              : undefined
+          }
+        />
       )}
       {data.all.length > mostShown && (
         <Text c="dimmed" mt="sm">

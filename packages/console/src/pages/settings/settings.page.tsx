@@ -12,7 +12,7 @@ import type { DurationLimits } from "../../records/duration-field.tsx";
 import { type Field, formatValue, type Values } from "../../records/form-fields.tsx";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { RecordForm } from "../../records/record-form.tsx";
-import { Facts, Panel } from "../../records/record-page.tsx";
+import { Facts, Panel, PanelNote } from "../../records/record-page.tsx";
 
 const path = "/tenants/settings";
 const minute = 60;
@@ -33,8 +33,6 @@ interface Part {
   readonly editLabel: string;
   readonly editTitle: string;
   readonly fields: readonly Field[];
-  /** A remark on the settings. */
-  readonly note?: string;
   /** Whether the settings affect access, so that the effect of a change is shown first. */
   readonly changesAccess: boolean;
 }
@@ -66,7 +64,6 @@ const parts: readonly Part[] = [
     title: t("settings.agents"),
     editLabel: t("settings.editAgents"),
     editTitle: t("settings.editAgentsTitle"),
-    note: t("settings.agentsNote"),
     changesAccess: true,
     fields: [
       lifetime("configurationLifetime"),
@@ -116,9 +113,7 @@ export function SettingsPage() {
               { label: t("settings.id"), value: <Code>{tenant.id}</Code> },
             ]}
           />
-          <Text size="sm" c="dimmed" mt="xs">
-            {t("settings.fixedNames")}
-          </Text>
+          <PanelNote>{t("settings.fixedNames")}</PanelNote>
         </Panel>
         {error !== null ? (
           <ProblemNotice error={error} retry={refetch} />
@@ -162,13 +157,9 @@ function SettingsPanel({ part, values, etag }: SettingsPanelProps) {
             field.kind === "duration" && values[field.name] === null
               ? t("settings.unlimited")
               : formatValue(field, values[field.name]),
+          note: field.name === "configurationLifetime" ? t("settings.agentsNote") : undefined,
         }))}
       />
-      {part.note !== undefined && (
-        <Text size="sm" c="dimmed" mt="xs">
-          {part.note}
-        </Text>
-      )}
       {editing && (
         <RecordForm
           title={part.editTitle}

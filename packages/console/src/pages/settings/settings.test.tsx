@@ -29,6 +29,12 @@ test("says that the names of the tenant are fixed", async () => {
   tenant.getByText(t("settings.fixedNames"));
 });
 
+test("explains the expiry of configurations at their lifetime", async () => {
+  openSettings();
+  const agents = await findPanel(t("settings.agents"));
+  expect(agents.getByText(t("settings.agentsNote")).closest("dd")?.textContent).toMatch(/^1 day/);
+});
+
 test("shows each lifetime in the unit that suits it", async () => {
   const user = openSettings();
   const agents = await findPanel(t("settings.agents"));

@@ -1,6 +1,6 @@
 /** The enrolment links of a user. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Group, Stack, Table, VisuallyHidden } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api } from "../../app/api.ts";
@@ -9,6 +9,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { NewLink } from "../../records/new-enrolment-link.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { useAction } from "../../records/use-record.ts";
@@ -51,38 +52,31 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
             }}
           />
         ) : (
-          <Table className="record-table">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("common.created")}</Table.Th>
-                <Table.Th>{t("enrolmentLinks.state")}</Table.Th>
-                <Table.Th visibleFrom="sm">{t("enrolmentLinks.mail")}</Table.Th>
-                <Table.Th>
-                  <VisuallyHidden>{t("common.actions")}</VisuallyHidden>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {links.map((link) => (
-                <Table.Tr key={link.id}>
-                  <Table.Td>
-                    <RelativeTime at={link.createdAt} />
-                  </Table.Td>
-                  <Table.Td>
-                    {link.usedAt !== undefined ? t("enrolmentLinks.used") : <RelativeTime at={link.expiresAt} />}
-                  </Table.Td>
-                  <Table.Td visibleFrom="sm">{link.mail && <MailState mail={link.mail} />}</Table.Td>
-                  <Table.Td ta="right">
-                    {canWrite && link.usedAt === undefined && (
-                      <Button size="xs" variant="default" onClick={() => revoke.mutate(link.id)}>
-                        {t("enrolmentLinks.revoke")}
-                      </Button>
-                    )}
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <PanelTable
+            rows={links}
+            columns={[
+              { title: t("common.created"), cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+              {
+                title: t("enrolmentLinks.state"),
+                isBelow: true,
+                cell: ({ usedAt, expiresAt }) =>
+                  usedAt === undefined ? <RelativeTime at={expiresAt} /> : t("enrolmentLinks.used"),
+              },
+              {
+                title: t("enrolmentLinks.mail"),
+                isBelow: true,
+                cell: ({ mail }) => mail && <MailState mail={mail} />,
+              },
+            ]}
+            actions={({ id: linkId, usedAt }) =>
+              canWrite &&
+              usedAt === undefined && (
+                <Button size="xs" variant="default" onClick={() => revoke.mutate(linkId)}>
+                  {t("enrolmentLinks.revoke")}
+                </Button>
+              )
+            }
+          />
         )}
         {canCreate && (links.length > 0 || installation?.sendsMail === true) && (
           <Group gap="xs">

@@ -74,7 +74,7 @@ export function InvitationLinks({ emails, begun, close }: InvitationLinksProps) 
                   <Table.Td id={`${id}-${index}`}>
                     <bdi>{email}</bdi>
                   </Table.Td>
-                  <Table.Td ta="right">
+                  <Table.Td className="row-actions">
                     <CopyText text={url} size="xs" variant="default" aria-describedby={`${id}-${index}`}>
                       {t("enrolmentLinks.copyLink")}
                     </CopyText>

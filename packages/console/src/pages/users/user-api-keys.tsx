@@ -1,9 +1,10 @@
 /** The API keys that a user created. They work on when the user is deactivated. */
-import { Stack, Table, Text } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -31,20 +32,17 @@ export function UserApiKeys({ user, etag }: { readonly user: User; readonly etag
     <Panel title={t("users.apiKeys.title")}>
       <Stack align="flex-start">
         <Text>{t("users.apiKeys.text")}</Text>
-        <Table className="record-table">
-          <Table.Tbody>
-            {keys.map((key) => (
-              <Table.Tr key={key.id}>
-                <Table.Td>
-                  <RecordLink to={`/api-keys/${key.id}`}>{key.name}</RecordLink>
-                </Table.Td>
-                <Table.Td visibleFrom="xs">
-                  <RelativeTime at={key.lastUsedAt} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
+        <PanelTable
+          rows={keys}
+          columns={[
+            { title: t("common.name"), cell: ({ id, name }) => <RecordLink to={`/api-keys/${id}`}>{name}</RecordLink> },
+            {
+              title: t("apiKeys.fields.lastUsed"),
+              isBelow: true,
+              cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} />,
+            },
+          ]}
+        />
         {canWrite && (
           <ReviewedButton
             label={t("users.apiKeys.revoke", { count: keys.length })}

@@ -1,5 +1,5 @@
 /** The sessions of a user's devices, for administrators. */
-import { Stack, Table, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
@@ -9,6 +9,7 @@ import { absent } from "../../records/absent.tsx";
 import { EndOfDeviceSession, formatSessionEnd, StateOfDeviceSession } from "../../records/device-session-state.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RequireSignIn } from "../../records/require-sign-in.tsx";
@@ -41,37 +42,29 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
         />
       ) : (
         <Stack align="flex-start">
-          <Table className="record-table">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("deviceSessions.fields.device")}</Table.Th>
-                <Table.Th>{t("deviceSessions.fields.state")}</Table.Th>
-                <Table.Th visibleFrom="xs">{t("deviceSessions.fields.end")}</Table.Th>
-                <Table.Th visibleFrom="sm">{t("deviceSessions.fields.endReason")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.data.map((session) => (
-                <Table.Tr key={session.id}>
-                  <Table.Td>
-                    <RecordLink to={`/devices/${session.id}`}>{session.device.name}</RecordLink>
-                  </Table.Td>
-                  <Table.Td>
-                    <StateOfDeviceSession session={session} />
-                    {session.state !== "not-signed-in" && (
-                      <Text c="dimmed" hiddenFrom="xs">
-                        {t("deviceSessions.fields.end")}: <EndOfDeviceSession session={session} />
-                      </Text>
-                    )}
-                  </Table.Td>
-                  <Table.Td visibleFrom="xs">
-                    <EndOfDeviceSession session={session} />
-                  </Table.Td>
-                  <Table.Td visibleFrom="sm">{formatSessionEnd(session) ?? absent}</Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <PanelTable
+            rows={data.data}
+            columns={[
+              {
+                title: t("deviceSessions.fields.device"),
+                cell: ({ id, device }) => <RecordLink to={`/devices/${id}`}>{device.name}</RecordLink>,
+              },
+              {
+                title: t("deviceSessions.fields.state"),
+                cell: (session) => <StateOfDeviceSession session={session} />,
+              },
+              {
+                title: t("deviceSessions.fields.end"),
+                isBelow: true,
+                cell: (session) => <EndOfDeviceSession session={session} />,
+              },
+              {
+                title: t("deviceSessions.fields.endReason"),
+                isBelow: true,
+                cell: (session) => formatSessionEnd(session) ?? absent,
+              },
+            ]}
+          />
           {data.data.some(({ state }) => state === "not-signed-in") && <NotSignedInNote />}
           <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} size="xs" />
         </Stack>

@@ -11,6 +11,7 @@ test("resetting passkeys asks first, and names sessions and links, even without 
   mockApi.answer("get", "/tenants/users/{id}/passkeys", []);
   const user = openConsole(`/users/${id}`);
   await screen.findByText(t("signIn.user.passkeys", { count: 0 }));
+  screen.getByText(t("signIn.user.resetHelp"));
   await click(user, t("signIn.user.resetPasskeys"));
   const dialog = await findDialog(t("signIn.user.resetTitle", { email: "ann@example.com" }));
   dialog.getByText(/passkeys.*sessions.*links/);

@@ -41,6 +41,7 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
             />
           </Group>
         )}
+        {canWrite && <Text c="dimmed">{t("signIn.user.resetHelp")}</Text>}
       </Stack>
     </Panel>
   );

@@ -1,4 +1,4 @@
-import { Badge, Button, Group, Table } from "@mantine/core";
+import { Badge, Button, Group } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
@@ -13,6 +13,7 @@ import { StatusOfDevice } from "../../records/device-status.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { formatFact } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -103,30 +104,21 @@ function About({ user }: { readonly user: User }) {
             empty={{ title: t("devices.empty.title"), text: t("users.devices.empty"), guide: "device#enrol" }}
           />
         ) : (
-          <Table className="record-table">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("common.name")}</Table.Th>
-                <Table.Th>{t("common.status")}</Table.Th>
-                <Table.Th visibleFrom="xs">{t("users.fields.lastConnection")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {user.devices.map((device) => (
-                <Table.Tr key={device.id}>
-                  <Table.Td>
-                    <RecordLink to={`/devices/${device.id}`}>{device.name}</RecordLink>
-                  </Table.Td>
-                  <Table.Td>
-                    <StatusOfDevice device={device} />
-                  </Table.Td>
-                  <Table.Td visibleFrom="xs">
-                    <RelativeTime at={device.lastConnection} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <PanelTable
+            rows={user.devices}
+            columns={[
+              {
+                title: t("common.name"),
+                cell: ({ id, name }) => <RecordLink to={`/devices/${id}`}>{name}</RecordLink>,
+              },
+              { title: t("common.status"), cell: (device) => <StatusOfDevice device={device} /> },
+              {
+                title: t("users.fields.lastConnection"),
+                isBelow: true,
+                cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
+              },
+            ]}
+          />
         )}
       </Panel>
     </>

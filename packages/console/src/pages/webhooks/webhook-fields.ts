@@ -1,6 +1,6 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
 import { t } from "../../messages/i18n.ts";
-import type { Field, Values } from "../../records/form-fields.tsx";
+import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import type { Webhook } from "./webhook-state.tsx";
 
 /** Event types to suggest, with a wildcard for each type of record. */
@@ -19,7 +19,7 @@ export const webhookFields: readonly Field[] = [
     required: true,
     maxLength: 2000,
   },
-  { kind: "text", name: "name", label: t("common.name"), description: t("webhooks.fields.nameHelp") },
+  nameField(t("webhooks.fields.nameExample"), { description: t("webhooks.fields.nameHelp"), required: false }),
   {
     kind: "words",
     name: "events",

@@ -1,6 +1,6 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Code } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
+import { Literals } from "../../records/literals.tsx";
 import { Status } from "../../records/status.tsx";
 
 export type Webhook = ResultOf<"/tenants/webhooks/{id}", "get">;
@@ -19,12 +19,5 @@ export function StateOfWebhook({ webhook }: { readonly webhook: Webhook }) {
 }
 
 export function EventsOf({ webhook: { events } }: { readonly webhook: Webhook }) {
-  if (events.length === 0) return t("webhooks.fields.allEvents");
-  return (
-    <span className="values">
-      {events.map((event) => (
-        <Code key={event}>{event}</Code>
-      ))}
-    </span>
-  );
+  return events.length === 0 ? t("webhooks.fields.allEvents") : <Literals texts={events} />;
 }

@@ -111,6 +111,7 @@ export abstract class AgentChannel<
 
   /** @returns undefined if the token belongs to no agent, or has expired */
   protected abstract findAgent(tokenHash: Buffer): Promise<Agent | undefined>;
+  /** @param now by `clock.elapsedMs()` */
   protected abstract newConnection(
     agent: Agent,
     transport: LinkTransport,
@@ -144,7 +145,7 @@ export abstract class AgentChannel<
   }
 
   open(agent: Agent, transport: LinkTransport, sourceAddress: string, subprotocol: string): LinkReceiver {
-    const now = this.#options.clock.now().getTime();
+    const now = this.#options.clock.elapsedMs();
     return this.#gate.open(this.newConnection(agent, transport, sourceAddress, linkVersionOf(subprotocol), now));
   }
 

@@ -17,6 +17,8 @@ const characterBurst = 2 * 1024 * 1024;
 const charactersPerSecond = 64 * 1024;
 /** The most unsent data of an agent that does not read, in bytes. */
 const maxBufferedBytes = 8 * 1024 * 1024;
+/** How long an ended connection can have an unread frame, in milliseconds. */
+const unreadMs = 1_000;
 /**
  * How long a replaced agent stays away, in milliseconds. Otherwise two agents with one token would replace each other
  * in a loop.
@@ -63,7 +65,7 @@ interface ConnectionParts<Reason extends string, Agent> {
   /** The address that the agent connected from. */
   readonly sourceAddress: string;
   readonly version: LinkVersion;
-  /** Milliseconds since 1970. */
+  /** The time by `clock.elapsedMs()`, as all times of a connection. */
   readonly now: number;
 }
 
@@ -89,7 +91,7 @@ export class AgentConnection<
   #isSending = false;
   /** The permit of a frame that the agent has not read. */
   #permit: Semaphore | undefined;
-  /** When a check first found that frame, in milliseconds since 1970. */
+  /** When a check first found that frame. */
   #unreadSince: number | undefined;
   /** The frames of the tenant that may be unread. Undefined before the agent is admitted, when messages are short. */
   unread: Semaphore | undefined;
@@ -104,7 +106,7 @@ export class AgentConnection<
   greeting: Greeting<HelloFrame>;
   /** The key that the admitted agent reported, and what it proved. */
   claim: KeyClaim | undefined;
-  /** When the agent was last heard, in milliseconds since 1970. */
+  /** When the agent was last heard. */
   heardAt: number;
   session: Session | undefined;
 
@@ -198,12 +200,23 @@ export class AgentConnection<
     const goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
     this.#queue = [];
+    // An agent that never reads must not delay the frames of others, however often it returns.
+    this.#release();
     if (this.#transport.bufferedBytes > maxBufferedBytes) {
       this.#transport.terminate();
       return;
     }
     this.#transport.send(JSON.stringify(goodbye), said);
     this.#transport.close(this.#closeCodes[reason], reason);
+    if (this.#isSending) this.#terminateIfUnread();
+  }
+
+  /** Frees the memory of a frame that no permit counts any more. */
+  #terminateIfUnread(): void {
+    const timer = setTimeout(() => {
+      if (this.#isSending) this.#transport.terminate();
+    }, unreadMs);
+    timer.unref();
   }
 
   /** Whether the agent has not read a frame for so long. Counted from the first call for that frame. */

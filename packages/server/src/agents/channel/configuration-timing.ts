@@ -7,6 +7,9 @@ type Order = Pick<ConfigurationName, "generation" | "issuedAt">;
 /** The most by which the clocks of replicas differ, in milliseconds. */
 export const clockToleranceMs = 60_000;
 
+/** If the clock is set back by more than this, what was computed for a later time is replaced, in milliseconds. */
+export const setBackToleranceMs = 5_000;
+
 /** An agent that does not answer a configuration for this long is disconnected, in milliseconds. */
 export const answerTimeoutMs = 60_000;
 
@@ -14,7 +17,7 @@ export const answerTimeoutMs = 60_000;
 const firstRetryMs = 30_000;
 const longestRetryMs = 10 * 60_000;
 
-/** When to offer a configuration again that the agent refused. */
+/** When to offer a configuration again that the agent refused. Times are by `clock.elapsedMs()`. */
 export class RefusalBackoff {
   #retry: { readonly at: number; readonly waitMs: number } | undefined;
 
@@ -53,6 +56,10 @@ export function issueTime(latest: Order | undefined, generation: number, now: nu
  * @returns a generation that is not a safe integer if nothing can follow
  */
 export function orderToFollow(claimed: Order, now: number): Order {
-  const isOfFuture = claimed.issuedAt > now + clockToleranceMs;
-  return isOfFuture ? { generation: claimed.generation + 1, issuedAt: 0 } : claimed;
+  return isOfFuture(claimed, now) ? { generation: claimed.generation + 1, issuedAt: 0 } : claimed;
+}
+
+/** Whether a configuration claims to be issued later than any clock of a replica allows. */
+export function isOfFuture({ issuedAt }: Pick<Order, "issuedAt">, now: number): boolean {
+  return issuedAt > now + clockToleranceMs;
 }

@@ -1,13 +1,16 @@
 import type { DeviceMessage } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { systemClock } from "../../platform/clock.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import { createLog } from "../../platform/log.ts";
+import { TestClock } from "../../testing/test-clock.ts";
 import { DeviceConnection } from "../devices/device-connection.ts";
 import { ConnectionGate, type ConnectionLimits } from "./connection-gate.ts";
 
 const agent = { tenantId: "one" };
+const clock = new TestClock();
+const heartbeat = (sequence: number) => JSON.stringify({ type: "heartbeat", sequence, gateways: [] });
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 interface Seen {
   received(sequence: number): undefined;
@@ -17,7 +20,7 @@ interface Seen {
 function gateFor(limits: Partial<ConnectionLimits>, seen?: Seen) {
   let joined = 0;
   const gate = new ConnectionGate<DeviceMessage, DeviceConnection>(
-    { clock: systemClock, log: createLog("silent"), limits },
+    { clock, log: createLog("silent"), limits },
     {
       joined: () => joined,
       joinedOf: (tenantId) => (tenantId === "one" ? joined : 0),
@@ -54,8 +57,8 @@ function openAt(gate: ReturnType<typeof gateFor>["gate"], tokenHash: string, ten
     },
   };
   const presented = { tenantId, agentId: tokenHash, tokenHash };
-  const receiver = gate.open(new DeviceConnection(presented, transport, "192.0.2.1", 3, systemClock.now().getTime()));
-  return { receiver, sent, ends };
+  const connection = new DeviceConnection(presented, transport, "192.0.2.1", 3, clock.elapsedMs());
+  return { connection, receiver: gate.open(connection), sent, ends };
 }
 
 test("a refused connection is ended at once, and is not counted", () => {
@@ -103,9 +106,9 @@ test("looks up a few tokens at a time, in the order in which they arrive", async
 });
 
 test.each([
-  ["the last place is taken", ({ join }: ReturnType<typeof gateFor>) => join()],
+  ["the last slot is taken", ({ join }: ReturnType<typeof gateFor>) => join()],
   ["the server closes", ({ gate }: ReturnType<typeof gateFor>) => gate.close()],
-])("a look-up that waits until %s is refused", async (_, happen) => {
+])("a lookup that waits until %s is refused", async (_, happen) => {
   const made = gateFor({ connections: 1, lookUps: 1, waitingLookUps: 10 });
   const { gate } = made;
   let finish: (() => void) | undefined;
@@ -133,9 +136,6 @@ test("a tenant with all its connections is refused, and others are not", async (
 });
 
 describe("frames that arrive at once and take long", () => {
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
-  const heartbeat = (sequence: number) => JSON.stringify({ type: "heartbeat", sequence, gateways: [] });
-
   function admitted() {
     let now = 0;
     vi.spyOn(performance, "now").mockImplementation(() => now);
@@ -166,7 +166,7 @@ describe("frames that arrive at once and take long", () => {
         terminate: () => undefined,
       };
       const presented = { tenantId, agentId: "agent", tokenHash: tenantId };
-      const connection = new DeviceConnection(presented, transport, "192.0.2.1", 3, systemClock.now().getTime());
+      const connection = new DeviceConnection(presented, transport, "192.0.2.1", 3, clock.elapsedMs());
       const receiver = gate.open(connection);
       connection.greeting = { phase: "admitted" };
       return { connection, receiver, reading };
@@ -202,10 +202,10 @@ describe("frames that arrive at once and take long", () => {
   test("count if the agent ends the connection meanwhile, and it is not dropped for silence", async () => {
     const { gate, open, seen } = admitted();
     const { connection, receiver } = open("one");
-    connection.heardAt = Date.now() - heartbeatTimeoutMs - 1;
+    connection.heardAt = clock.elapsedMs() - heartbeatTimeoutMs - 1;
     receiver.received(heartbeat(1));
     receiver.received(heartbeat(2));
-    connection.heardAt = Date.now() - heartbeatTimeoutMs - 1;
+    connection.heardAt = clock.elapsedMs() - heartbeatTimeoutMs - 1;
     gate.dropSilent([connection]);
     receiver.closed();
     expect(seen).toEqual([1]);
@@ -231,10 +231,9 @@ describe("connections that are checked after the replica stood still", () => {
   const connect = () => {
     const link = transport();
     const presented = { tenantId: "one", agentId: "a", tokenHash: "hash" };
-    return { link, connection: new DeviceConnection(presented, link, "192.0.2.1", 3, Date.now()) };
+    return { link, connection: new DeviceConnection(presented, link, "192.0.2.1", 3, clock.elapsedMs()) };
   };
-  const turn = () => new Promise((resolve) => setImmediate(resolve));
-  const longAgo = () => Date.now() - heartbeatTimeoutMs - 1;
+  const longAgo = () => clock.elapsedMs() - heartbeatTimeoutMs - 1;
 
   test("are dropped only if nothing arrived from the agent meanwhile", async () => {
     const { gate } = gateFor({});
@@ -242,46 +241,95 @@ describe("connections that are checked after the replica stood still", () => {
     for (const { connection } of [silent, heard]) connection.heardAt = longAgo();
     gate.dropSilent([silent.connection, heard.connection]);
     // A frame that waited in the socket.
-    heard.connection.heardAt = Date.now();
+    heard.connection.heardAt = clock.elapsedMs();
     await turn();
     expect(silent.link.terminate).toHaveBeenCalledOnce();
     expect(heard.link.terminate).not.toHaveBeenCalled();
   });
 
   test("are dropped if a frame stays unread while others wait", async () => {
-    vi.useFakeTimers({ toFake: ["Date"] });
+    const { gate } = gateFor({});
+    const unread = new Semaphore(2);
+    const all = [connect(), connect(), connect()];
+    for (const { connection } of all) {
+      connection.unread = unread;
+      connection.sendFrames(["first", "second"]);
+    }
+    const [reading, stuck, waiting] = all.map(({ link }) => link);
+    const connections = all.map(({ connection }) => connection);
+    // Frames are made when they can be sent.
+    expect(all.map(({ link }) => link.frames.length)).toEqual([1, 1, 0]);
+    gate.dropUnread(connections, unread);
+    clock.advance(10_001);
+    gate.dropUnread(connections, unread);
+    reading?.frames[0]?.sent();
+    await turn();
+    expect(all.map(({ link }) => link.terminate.mock.calls.length)).toEqual([0, 1, 0]);
+    expect(waiting?.frames.map(({ text }) => text)).toEqual(["first"]);
+    expect(reading?.frames.map(({ text }) => text)).toEqual(["first", "second"]);
+    stuck?.frames[0]?.sent();
+    waiting?.frames[0]?.sent();
+    await turn();
+    expect(waiting?.frames).toHaveLength(2);
+    gate.dropUnread(connections, unread);
+    clock.advance(60_000);
+    gate.dropUnread(connections, unread);
+    await turn();
+    // Nobody waits.
+    expect(reading?.terminate).not.toHaveBeenCalled();
+  });
+
+  test("free their permit when they are ended, and are terminated if the frame stays unread", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const { gate } = gateFor({});
       const unread = new Semaphore(2);
-      const all = [connect(), connect(), connect()];
+      const all = [connect(), connect(), connect(), connect()];
       for (const { connection } of all) {
         connection.unread = unread;
-        connection.sendFrames(["first", "second"]);
+        connection.sendFrames(["first"]);
       }
-      const [reading, stuck, waiting] = all.map(({ link }) => link);
-      const connections = all.map(({ connection }) => connection);
-      // Frames are made when they can be sent.
-      expect(all.map(({ link }) => link.frames.length)).toEqual([1, 1, 0]);
-      gate.dropUnread(connections, unread);
-      vi.advanceTimersByTime(10_001);
-      gate.dropUnread(connections, unread);
-      reading?.frames[0]?.sent();
+      const [slow, stuck] = all;
+      expect(all.map(({ link }) => link.frames.length)).toEqual([1, 1, 0, 0]);
+      for (const ended of [slow, stuck]) ended?.connection.end("replaced");
       await turn();
-      expect(all.map(({ link }) => link.terminate.mock.calls.length)).toEqual([0, 1, 0]);
-      expect(waiting?.frames.map(({ text }) => text)).toEqual(["first"]);
-      expect(reading?.frames.map(({ text }) => text)).toEqual(["first", "second"]);
-      stuck?.frames[0]?.sent();
-      waiting?.frames[0]?.sent();
-      await turn();
-      expect(waiting?.frames).toHaveLength(2);
-      gate.dropUnread(connections, unread);
-      vi.advanceTimersByTime(60_000);
-      gate.dropUnread(connections, unread);
-      await turn();
-      // Nobody waits.
-      expect(reading?.terminate).not.toHaveBeenCalled();
+      expect(all.map(({ link }) => link.frames.length)).toEqual([2, 2, 1, 1]);
+      slow?.link.frames[0]?.sent();
+      vi.advanceTimersByTime(1_000);
+      expect(all.map(({ link }) => link.terminate.mock.calls.length)).toEqual([0, 1, 0, 0]);
+      // Frames that are read later free no permit twice.
+      stuck?.link.frames[0]?.sent();
+      expect(unread.isFree).toBe(false);
     } finally {
       vi.useRealTimers();
     }
+  });
+});
+
+describe("after a correction of the wall clock", () => {
+  test("links are dropped by the time that has passed", async () => {
+    const { gate } = gateFor({});
+    const { connection, ends } = openAt(gate, "token");
+    clock.correct(3_600_000);
+    gate.dropSilent([connection]);
+    gate.tick();
+    await turn();
+    expect(ends.isTerminated).toBe(false);
+    clock.correct(-7_200_000);
+    clock.advance(heartbeatTimeoutMs + 1);
+    gate.dropSilent([connection]);
+    await turn();
+    expect(ends.isTerminated).toBe(true);
+  });
+
+  test("frames are limited by the time that has passed", () => {
+    const { gate } = gateFor({});
+    const { connection, receiver } = openAt(gate, "token");
+    connection.greeting = { phase: "admitted" };
+    for (let second = 0; second < 30; second += 1) {
+      clock.advance(1_000);
+      clock.correct(-1_000);
+      for (let frames = 0; frames < 15; frames += 1) receiver.received(heartbeat(frames));
+    }
+    expect(connection.isClosed).toBe(false);
   });
 });

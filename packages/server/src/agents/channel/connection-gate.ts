@@ -23,7 +23,7 @@ export interface ConnectionLimits extends PendingLimits {
   readonly connectionsPerTenant: number;
   /** The most tokens that are looked up at the same time. */
   readonly lookUps: number;
-  /** The most tokens that wait for a look-up. Agents beyond it are sent away. */
+  /** The most tokens that wait for a lookup. Agents beyond it are sent away. */
   readonly waitingLookUps: number;
 }
 
@@ -102,7 +102,7 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     const permit = this.#lookUps.acquire();
     if (permit !== undefined) await permit;
     try {
-      // Other connections may have taken the last places meanwhile.
+      // Other connections may have taken the last slots meanwhile.
       if (this.#isFull) throw this.#overloaded();
       const agent = await lookUp();
       if (this.#isShareUsed(agent)) throw this.#overloaded();
@@ -293,8 +293,9 @@ export class ConnectionGate<Message extends AgentMessage, Connection extends Age
     return new AppError("too_many_links", { retryAfterSeconds: Math.ceil(this.jitterMs() / 1_000) });
   }
 
+  /** The monotonic time: limits of links must not depend on corrections of the wall clock. */
   #now(): number {
-    return this.#options.clock.now().getTime();
+    return this.#options.clock.elapsedMs();
   }
 }
 

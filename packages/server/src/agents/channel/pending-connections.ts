@@ -17,7 +17,7 @@ const usualAdmissionMs = 1_000;
 interface Pending {
   readonly agent: PresentedAgent;
   readonly sourceAddress: string;
-  /** Milliseconds since 1970. */
+  /** The time by `clock.elapsedMs()`. */
   readonly openedAt: number;
 }
 

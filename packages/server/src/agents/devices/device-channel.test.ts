@@ -219,7 +219,7 @@ describe("failover", () => {
 });
 
 describe("a device that comes back", () => {
-  test("with the wanted configuration receives nothing, from any replica", async () => {
+  test("with the desired configuration receives nothing, from any replica", async () => {
     const { device } = await connected();
     const { sent } = device;
     for (const url of [replicas.url, replicas.otherUrl]) {

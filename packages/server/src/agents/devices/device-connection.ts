@@ -30,6 +30,8 @@ export class DeviceConnection extends AgentConnection<DeviceMessage, DeviceReaso
   keyWrites = 0;
   /** The routes that the device should have, as computed last. */
   routes: PreviousRoutes | undefined;
+  /** The time that the routes were computed for, in milliseconds since 1970. */
+  routedAt = 0;
   /** When the routes have to be computed again although no record changes, in milliseconds since 1970. */
   dueAt = Number.POSITIVE_INFINITY;
 

@@ -82,6 +82,6 @@ test("three hundred devices that connect, fail over and reconnect at once are al
   for (const device of devices) device.heartbeat();
   await until("each is answered", () => devices.every(({ answers }) => answers.length > 0), 60_000);
   await until("each is known", () => server.deviceLinks.state.connections === 300 && isSettled(), 60_000);
-  // They have the wanted configurations.
+  // They have the desired configurations.
   expect(devices.map((device) => device.sent)).toEqual(sent);
 });

@@ -24,7 +24,7 @@ export interface DeviceQuestionsParts {
  */
 export class DeviceQuestions {
   readonly #parts: DeviceQuestionsParts;
-  /** When each connection asked last. */
+  /** When each connection asked last, by `clock.elapsedMs()`. */
   readonly #askedAt = new WeakMap<DeviceConnection, number>();
   readonly #answering = new WeakSet<DeviceConnection>();
 
@@ -34,16 +34,17 @@ export class DeviceQuestions {
 
   /** Never rejects. */
   async answer(connection: DeviceConnection, asking: AskingDevice, { number, to }: DeviceQuestion): Promise<void> {
-    const now = this.#parts.clock.now().getTime();
-    const since = now - (this.#askedAt.get(connection) ?? Number.NEGATIVE_INFINITY);
-    if (this.#answering.has(connection) || (since >= 0 && since < intervalMs)) {
+    const { clock } = this.#parts;
+    const askedAt = clock.elapsedMs();
+    const since = askedAt - (this.#askedAt.get(connection) ?? Number.NEGATIVE_INFINITY);
+    if (this.#answering.has(connection) || since < intervalMs) {
       connection.sendIfRead(failure(number, busy));
       return;
     }
-    this.#askedAt.set(connection, now);
+    this.#askedAt.set(connection, askedAt);
     this.#answering.add(connection);
     try {
-      const access = await explainToDevice(this.#parts.runner, asking, to, now);
+      const access = await explainToDevice(this.#parts.runner, asking, to, clock.now().getTime());
       connection.sendIfRead({ type: "answer", number, ...access } satisfies DeviceAnswer);
     } catch (err) {
       const { tenantId, deviceId } = asking;

@@ -12,10 +12,13 @@ import {
 import { gatewayLinkOf, routedDeviceOf } from "../../agent-identity/link-facts.ts";
 import { identitiesOfDevices } from "../../features/devices/devices.api.ts";
 import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-settings.api.ts";
+import type { Clock } from "../../platform/clock.ts";
+import type { CommandRunner } from "../../platform/command.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
+import { latestPossible } from "../../platform/stored-times.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 
@@ -54,6 +57,7 @@ export class DeviceRouteInputs {
   readonly #tenantId: string;
   readonly #database: Database;
   readonly #models: TenantModels;
+  readonly #clock: Clock;
   readonly #projection = new TenantProjection();
   #current: TenantModel | undefined;
   readonly #devices = new Map<string, RoutedDevice>();
@@ -71,10 +75,11 @@ export class DeviceRouteInputs {
   /** The refresh in which each resource was last changed. */
   readonly #changedIn = new Map<string, number>();
 
-  constructor(tenantId: string, database: Database, models: TenantModels) {
+  constructor(tenantId: string, { database, models, clock }: Pick<CommandRunner, "database" | "models" | "clock">) {
     this.#tenantId = tenantId;
     this.#database = database;
     this.#models = models;
+    this.#clock = clock;
   }
 
   get model(): Model {
@@ -112,7 +117,7 @@ export class DeviceRouteInputs {
   /** Takes a new source address of a device, for `settle`. @returns whether it is new */
   move(moved: MovedDevice): boolean {
     const device = this.#devices.get(moved.deviceId);
-    if (device === undefined || !isNewObservation(device.sources, moved)) return false;
+    if (device === undefined || !isNewObservation(device.sources, moved, this.#latest)) return false;
     const observed = this.#observed.get(moved.deviceId);
     if (observed === undefined) this.#observed.set(moved.deviceId, [moved]);
     else observed.push(moved);
@@ -125,7 +130,7 @@ export class DeviceRouteInputs {
     const observed = this.#observed.get(deviceId);
     if (device === undefined || observed === undefined) return device;
     this.#observed.delete(deviceId);
-    const sources = withObservations(device.sources, observed);
+    const sources = withObservations(device.sources, observed, this.#latest);
     const settled = sources === device.sources ? device : { ...device, sources };
     this.#devices.set(deviceId, settled);
     return settled;
@@ -216,6 +221,11 @@ export class DeviceRouteInputs {
     };
   }
 
+  /** The latest time that an observation can have, in milliseconds since 1970. */
+  get #latest(): number {
+    return latestPossible(this.#clock.now());
+  }
+
   async #read(
     deviceIds: readonly string[],
     gatewayIds: ReadonlySet<string> | undefined,
@@ -257,7 +267,7 @@ export class DeviceRouteInputs {
     for (const id of deviceIds) {
       const row = rows.get(id);
       if (row === undefined || this.#prefix === undefined) this.#devices.delete(id);
-      else this.#devices.set(id, routedDeviceOf(row, this.#prefix));
+      else this.#devices.set(id, routedDeviceOf(row, this.#prefix, this.#latest));
     }
     const before = this.#usable;
     for (const id of gatewayIds ?? [...this.#gateways.keys()]) this.#gateways.delete(id);

@@ -14,8 +14,15 @@ import { type ConfigurationName, configurationName } from "@gatehouse/agent-prot
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { SigningKey } from "../../agent-identity/signing-keys.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { AgentSession } from "../channel/agent-connection.ts";
-import { answerTimeoutMs, issueTime, orderToFollow, RefusalBackoff } from "../channel/configuration-timing.ts";
+import {
+  answerTimeoutMs,
+  isOfFuture,
+  issueTime,
+  orderToFollow,
+  RefusalBackoff,
+} from "../channel/configuration-timing.ts";
 
 /**
  * A configuration is renewed between these shares of its validity period, before half of it (SPEC.md). The time is
@@ -40,8 +47,7 @@ export interface DeviceSessionParts {
   readonly deviceId: string;
   readonly key: SigningKey;
   readonly sha256: HashText;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly clock: Clock;
   /** A random number from 0 to 1. */
   readonly random: () => number;
   readonly send: (message: DeviceServerMessage) => void;
@@ -72,6 +78,7 @@ export class DeviceSession implements AgentSession {
   #wanted: WantedRoutes;
   #inUse: Held | undefined;
   #inFlight: Held | undefined;
+  /** When a configuration was last sent, by `clock.elapsedMs()`. */
   #sentAt = 0;
   /** Hash of the content that was refused last. */
   #refused: string | undefined;
@@ -90,7 +97,7 @@ export class DeviceSession implements AgentSession {
     return this.#inFlight === undefined && this.#inUse?.content === this.#wanted.hash;
   }
 
-  /** Replaces the wanted configuration. An earlier one that was not sent is skipped. */
+  /** Replaces the desired configuration. An earlier one that was not sent is skipped. */
   want(wanted: WantedRoutes): void {
     this.#wanted = wanted;
     this.#offer();
@@ -109,15 +116,15 @@ export class DeviceSession implements AgentSession {
     const held = this.#takeAnswered(frame.configuration);
     if (held === undefined) return;
     this.#refused = held.content;
-    this.#backoff.refused(this.#parts.now());
+    this.#backoff.refused(this.#parts.clock.elapsedMs());
     this.#parts.refused(frame);
     this.#offer();
   }
 
   tick(): void {
-    const { now, ended } = this.#parts;
+    const { clock, ended } = this.#parts;
     if (this.#inFlight === undefined) this.#offer();
-    else if (now() - this.#sentAt > answerTimeoutMs) ended("protocol");
+    else if (clock.elapsedMs() - this.#sentAt > answerTimeoutMs) ended("protocol");
   }
 
   /** @returns the configuration in flight; undefined if the answer is to another one, which violates the protocol */
@@ -132,27 +139,34 @@ export class DeviceSession implements AgentSession {
   }
 
   /**
-   * Sends the wanted configuration, unless the device uses it, refused it recently, or has yet to answer another one.
+   * Sends the desired configuration, unless the device uses it, refused it recently, or has yet to answer another one.
    */
   #offer(): void {
-    const { now, send, key, sha256 } = this.#parts;
+    const { clock, send, key, sha256 } = this.#parts;
     const { content, hash, lifeMs } = this.#wanted;
-    if (this.#inFlight !== undefined) return;
-    const inUse = this.#inUse;
-    if (inUse?.content === hash && inUse.lifeMs === lifeMs && now() < inUse.renewAt) return;
-    if (this.#refused === hash && this.#backoff.isWaiting(now())) return;
+    if (this.#inFlight !== undefined || this.#isCurrent(this.#inUse)) return;
+    if (this.#refused === hash && this.#backoff.isWaiting(clock.elapsedMs())) return;
     const header = this.#nextHeader();
     const name = configurationName(header, sha256);
     this.#inFlight = { name, content: hash, lifeMs, renewAt: this.#renewalOf(header.issuedAt) };
-    this.#sentAt = now();
+    this.#sentAt = clock.elapsedMs();
     const signature = key.sign(deviceSignedText(name));
     send({ type: "configuration", configuration: { header, signature, content } });
   }
 
+  /** Whether a configuration needs no replacement. One that was issued in the future expires too late. */
+  #isCurrent(held: Held | undefined): boolean {
+    const { hash, lifeMs } = this.#wanted;
+    const now = this.#now();
+    return held?.content === hash && held.lifeMs === lifeMs && now < held.renewAt && !isOfFuture(held.name, now);
+  }
+
   /** Agents accept only later configurations, also if clocks differ or the database was restored from a backup. */
   #nextHeader(): DeviceConfigurationHeader {
-    const generation = Math.max(this.#wanted.generation, this.#latest?.generation ?? 0);
-    const issuedAt = issueTime(this.#latest, generation, this.#parts.now());
+    const now = this.#now();
+    const latest = this.#latest === undefined ? undefined : orderToFollow(this.#latest, now);
+    const generation = Math.max(this.#wanted.generation, latest?.generation ?? 0);
+    const issuedAt = issueTime(latest, generation, now);
     this.#latest = { generation, issuedAt };
     return this.#header(generation, issuedAt, this.#wanted.hash);
   }
@@ -168,16 +182,20 @@ export class DeviceSession implements AgentSession {
   }
 
   /**
-   * Checks whether the device uses the wanted content: then its configuration has the name that this content would
+   * Checks whether the device uses the desired content: then its configuration has the name that this content would
    * have. A configuration with a future time is replaced, because it expires too late.
    */
   #recognize(uses: ConfigurationName, { hash, lifeMs }: WantedRoutes): Held {
     const { generation, issuedAt } = uses;
-    this.#latest = orderToFollow(uses, this.#parts.now());
+    this.#latest = orderToFollow(uses, this.#now());
     const name = configurationName(this.#header(generation, issuedAt, hash), this.#parts.sha256);
     const isCurrent = this.#latest === uses && name.hash === uses.hash;
     const content = isCurrent ? hash : undefined;
     return { name: uses, content, lifeMs, renewAt: this.#renewalOf(issuedAt) };
+  }
+
+  #now(): number {
+    return this.#parts.clock.now().getTime();
   }
 
   #renewalOf(issuedAt: number): number {

@@ -19,7 +19,7 @@ import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import { TimerHeap } from "../../platform/concurrency/timer-heap.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { TenantAgents, TenantParts } from "../channel/agent-channel.ts";
-import { orderToFollow } from "../channel/configuration-timing.ts";
+import { orderToFollow, setBackToleranceMs } from "../channel/configuration-timing.ts";
 import type { LaterMessage } from "../channel/connection-gate.ts";
 import { ConnectionRegistry } from "../channel/connection-registry.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
@@ -56,7 +56,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   constructor(options: TenantDevicesOptions) {
     const { tenantId, runner, clock, log } = options;
     this.#options = options;
-    this.#inputs = new DeviceRouteInputs(tenantId, runner.database, runner.models);
+    this.#inputs = new DeviceRouteInputs(tenantId, runner);
     this.#questions = new DeviceQuestions({ runner, clock, log });
     this.#timer = new ClockTimer(clock, () => this.tick());
     this.#updates = new CoalescedTask({
@@ -130,6 +130,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   tick(): void {
     const now = this.#now();
     this.connections.tick();
+    this.#replaceLaterRoutes(now);
     for (let due = this.#due.take(now); due !== undefined; due = this.#due.take(now)) {
       const { at, item: connection } = due;
       if (connection.dueAt !== at) continue;
@@ -137,6 +138,13 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
       this.#offerSoon(connection);
     }
     this.#timer.set(this.#due.next);
+  }
+
+  /** After the clock was set back, computes routes again that hold only for later times. */
+  #replaceLaterRoutes(now: number): void {
+    for (const connection of this.connections) {
+      if (connection.routedAt > now + setBackToleranceMs) this.#offerSoon(connection);
+    }
   }
 
   async stop(retryAfterMs: () => number): Promise<void> {
@@ -273,7 +281,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
         deviceId,
         key,
         sha256,
-        now: () => this.#now(),
+        clock: this.#options.clock,
         random: Math.random,
         send: (message) => connection.send(message),
         refused: ({ reason, message }: DeviceFailed) =>
@@ -302,8 +310,10 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     this.#inputs.settle(connection.agent.agentId);
     const { model, routeInputs, serving, generation, epoch } = this.#inputs;
     const lifeMs = this.#options.lifeMs ?? this.#inputs.lifeMs;
-    const content = deviceConfiguration(model, routeInputs, connection.agent.agentId, this.#now(), connection.routes);
+    const now = this.#now();
+    const content = deviceConfiguration(model, routeInputs, connection.agent.agentId, now, connection.routes);
     if (content === undefined) return undefined;
+    connection.routedAt = now;
     const isChanged = (resourceId: string) => this.#inputs.isChangedSince(resourceId, epoch);
     connection.routes = { configuration: content, serving, isChanged };
     const dueAt = content.validUntil ?? Number.POSITIVE_INFINITY;

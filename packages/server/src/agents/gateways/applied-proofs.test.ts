@@ -82,9 +82,9 @@ describe("while a gateway is not connected and enforces its last configuration",
 
 describe("while a gateway returns to a replica", () => {
   /**
-   * The state after a replica has taken a link, and before it has compared what is wanted with what is enforced.
+   * The state after a replica has taken a link, and before it has compared what is desired with what is enforced.
    *
-   * @param isBehind whether the gateway had not applied the content that was wanted before
+   * @param isBehind whether the gateway had not applied the content that was desired before
    */
   async function returning(isBehind: boolean) {
     const { id, gateway } = await newGateway();

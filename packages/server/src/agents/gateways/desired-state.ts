@@ -30,7 +30,9 @@ import { knownKeyOf } from "../../platform/known-keys.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
+import { latestPossible } from "../../platform/stored-times.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
+import { setBackToleranceMs } from "../channel/configuration-timing.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { RelayAddresses } from "../sources/relay-addresses.ts";
 
@@ -105,23 +107,34 @@ export class DesiredState {
   }
 
   /** When all content has to be computed again although no record changes, in milliseconds since 1970. */
-  get staleAt(): number {
+  get #staleAt(): number {
     const enforcement = this.#enforcement;
     if (enforcement === undefined) return 0;
     const { from, until } = enforcement.validity;
     return Math.min(enforcement.exactUntil, from + (until - from) * renewedAfter);
   }
 
+  /** Whether the clock was set back since all content was computed: the content holds only for later times. */
+  #isBefore(now: number): boolean {
+    const from = this.#enforcement?.validity.from ?? now;
+    return now < from - setBackToleranceMs;
+  }
+
   /** When `refresh` must be called although no record changes, in milliseconds since 1970. */
   get dueAt(): number {
-    return Math.min(this.staleAt, this.#enforcement?.nextSessionEnd ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#staleAt, this.#enforcement?.nextSessionEnd ?? Number.POSITIVE_INFINITY);
+  }
+
+  /** Whether `refresh` must be called although no record changes. */
+  isDueAt(now: number): boolean {
+    return now >= this.dueAt || this.#isBefore(now);
   }
 
   contentOf(gatewayId: string): ContentTree | undefined {
     return this.#enforcement?.contentOf(gatewayId);
   }
 
-  /** Prepares the present content of a gateway for a link of a version. */
+  /** Prepares the current content of a gateway for a link of a version. */
   async prepare(gatewayId: string, version: LinkVersion): Promise<void> {
     const content = this.contentOf(gatewayId);
     if (content !== undefined) await this.#perform(hashing(contentForVersion(content, version), this.#options.sha256));
@@ -144,7 +157,7 @@ export class DesiredState {
   /** Whether an observation of a gateway changes the source address that counts at the gateway. */
   isMove({ deviceId, gatewayId, source }: MovedDevice & { readonly gatewayId: string }): boolean {
     const link = this.#enforcement?.links.devices.get(deviceId);
-    return link !== undefined && changesSourceAt(link.sources, gatewayId, source);
+    return link !== undefined && changesSourceAt(link.sources, gatewayId, source, this.#latest);
   }
 
   /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
@@ -187,9 +200,10 @@ export class DesiredState {
   /** Takes new source addresses of devices, for the next refresh. @returns whether there are any */
   moved(devices: readonly MovedDevice[]): boolean {
     const links = this.#enforcement?.links.devices;
+    const latest = this.#latest;
     const isChange = (moved: MovedDevice) => {
       const link = links?.get(moved.deviceId);
-      return link !== undefined && isNewObservation(link.sources, moved);
+      return link !== undefined && isNewObservation(link.sources, moved, latest);
     };
     // The rows that a reload has read may be older. The refresh after it compares these addresses with the new links.
     const changed = this.#isReloading ? devices : devices.filter(isChange);
@@ -209,11 +223,12 @@ export class DesiredState {
    */
   async refresh(): Promise<Refreshed> {
     const { models, tenantId, clock } = this.#options;
+    const now = clock.now().getTime();
     const moved = this.#moved;
     this.#moved = [];
     try {
       return await this.#projection.advance({
-        mustReload: clock.now().getTime() >= this.staleAt,
+        mustReload: now >= this.#staleAt || this.#isBefore(now),
         read: () => models.current(tenantId),
         update: ({ model }, changed) => this.#update(model, changed, moved),
         reload: ({ model }, changed) => {
@@ -230,7 +245,7 @@ export class DesiredState {
   }
 
   async #update(model: Model, changed: ChangedRecords, moved: readonly MovedDevice[]): Promise<Refreshed> {
-    // Rows are read after addresses were observed, so they come last: they may have another key than the present link.
+    // Rows are read after addresses were observed, so they come last: they may have another key than the current link.
     const moves = moved.length === 0 ? [] : await this.#perform(this.#findingMoves(moved));
     const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
     const now = this.#options.clock.now().getTime();
@@ -254,7 +269,7 @@ export class DesiredState {
     const lifeMs = this.#options.lifeMs ?? (await this.#read(readConfigurationLifeMs));
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
-    const links = await this.#perform(convertingLinks(rows, drainMs));
+    const links = await this.#perform(convertingLinks(rows, this.#latest, drainMs));
     const enforcement = await this.#perform(
       TenantEnforcement.composing(model, links, { from, until: from + lifeMs }, (...content) =>
         this.#preparing(...content),
@@ -319,7 +334,7 @@ export class DesiredState {
     const changes: LinkChange[] = [];
     for (const id of devices) {
       const row = deviceRows.get(id);
-      const link = row === undefined || prefix === undefined ? undefined : deviceLinkOf(row, prefix);
+      const link = row === undefined || prefix === undefined ? undefined : deviceLinkOf(row, prefix, this.#latest);
       changes.push(link === undefined ? { kind: "device-link", gone: id } : { kind: "device-link", link });
     }
     for (const id of gateways) {
@@ -346,16 +361,22 @@ export class DesiredState {
       else own.push(each);
     });
     const changes: LinkChange[] = [];
+    const latest = this.#latest;
     const links = this.#enforcement?.links.devices;
     const costOf = ([id, own]: readonly [string, readonly MovedDevice[]]) =>
       moveCost * own.length + entryCost * (links?.get(id)?.sources.gateways.size ?? 0);
     yield* forEach(byDevice, costOf, ([id, own]) => {
       const link = links?.get(id);
       if (link === undefined) return;
-      const sources = withObservations(link.sources, own);
+      const sources = withObservations(link.sources, own, latest);
       if (sources !== link.sources) changes.push({ kind: "device-link", link: { ...link, sources } });
     });
     return changes;
+  }
+
+  /** The latest time that an observation can have, in milliseconds since 1970. */
+  get #latest(): number {
+    return latestPossible(this.#options.clock.now());
   }
 
   #read<T>(work: (tx: Parameters<typeof readLinkRows>[0]) => Promise<T>): Promise<T> {

@@ -69,7 +69,7 @@ test("gateways that connect before their replica knows of them are served once i
 });
 
 describe("a gateway that comes back", () => {
-  test("with the wanted configuration receives nothing", async () => {
+  test("with the desired configuration receives nothing", async () => {
     const { id, gateway } = await newGateway();
     await grantAccess(id);
     await gateway.connect();
@@ -82,7 +82,7 @@ describe("a gateway that comes back", () => {
       await gateway.connect();
       gateway.heartbeat();
       await until("it is answered", () => gateway.answers.length > length);
-      await until("it is the present one", async () => (await rowOf(id))?.disconnected_at === null);
+      await until("it is the current one", async () => (await rowOf(id))?.disconnected_at === null);
       expect(gateway.seen).toMatchObject({ wholes: seen.wholes, differences: seen.differences });
     }
   });
@@ -236,7 +236,7 @@ test("while a configuration is unanswered no other is sent, and then only the ne
     "the newest arrives",
     () => Object.keys(rulesOf(gateway)).length === 1 && rulesOf(gateway)[resourceId] === undefined,
   );
-  // Nine changes need few differences: the one in flight, and the wanted state at its answer, in one piece or two.
+  // Nine changes need few differences: the one in flight, and the desired state at its answer, in one piece or two.
   expect(gateway.seen.differences).toBeLessThanOrEqual(before.differences + 3);
 });
 
@@ -253,7 +253,7 @@ test("of two connections of a gateway the later one stays, on one replica and ac
   const elsewhere = new SimulatedGateway({ url: replicas.otherUrl, gatewayId: id, token, publicKey });
   replicas.opened.push(elsewhere);
   await elsewhere.connect();
-  await until("it is the present one", () => elsewhere.content !== undefined);
+  await until("it is the current one", () => elsewhere.content !== undefined);
   same.heartbeat();
   // It may hear that it was replaced before that.
   await until("it is answered", () => same.answers.length === 1 || same.goodbyes.length === 1);

@@ -3,7 +3,8 @@ import type { AgentMessage } from "@gatehouse/agent-protocol/gateway/frames";
 import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
-import { groupBy } from "../../platform/group-by.ts";
+import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
+import type { TenantScope } from "../../platform/db/database.ts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { AgentChannel, type AgentChannelOptions, type TenantParts } from "../channel/agent-channel.ts";
 import { GatewayConnection, type PresentedGateway } from "./gateway-connection.ts";
@@ -11,7 +12,7 @@ import { findGatewayToken } from "./gateway-tokens.queries.ts";
 import * as queries from "./link-state.queries.ts";
 import { TenantGateways } from "./tenant-gateways.ts";
 
-/** The most silent gateways that one statement returns. */
+/** The most silent gateways of a tenant that are recorded together. */
 const silentBatch = 1_000;
 /** A pause of this length between two checks for silent gateways is an outage: no replica may have been running. */
 const outageMs = 10_000;
@@ -40,6 +41,7 @@ export interface GatewayChannelOptions extends AgentChannelOptions {
 export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage, GatewayConnection, TenantGateways> {
   readonly #options: GatewayChannelOptions;
   readonly replicaId = randomUUID();
+  readonly #rounds: TenantRounds;
   /** The time of the last check for silent gateways, and of the first one since the last outage. */
   #checkedAt = Number.NEGATIVE_INFINITY;
   #checksSince = 0;
@@ -47,6 +49,7 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
   constructor(options: GatewayChannelOptions) {
     super({ name: "gateway", invalidToken: "invalid_gateway_token" }, options);
     this.#options = options;
+    this.#rounds = new TenantRounds({ log: options.log, failed: "failed to record silent gateways; will retry" });
   }
 
   /** Stores everything that is pending. */
@@ -60,19 +63,20 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
    */
   async detectSilence(): Promise<void> {
     const { runner, clock } = this.#options;
-    for (;;) {
-      const now = clock.now();
-      const before = new Date(now.getTime() - heartbeatTimeoutMs);
-      const silent = await runner.database.snapshot({ kind: "operator" }, (tx) =>
-        queries.silentGateways(tx, before, silentBatch),
+    const now = clock.now();
+    const before = new Date(now.getTime() - heartbeatTimeoutMs);
+    const tenantIds = await runner.database.snapshot({ kind: "operator" }, (tx) =>
+      queries.tenantsToCheck(tx, before, now),
+    );
+    const countsSilence = this.#mayCountSilence(now.getTime());
+    await this.#rounds.run(tenantIds, async (tenantId, waitMs) => {
+      const scope = { kind: "tenant", tenantId, waitMs } as const;
+      // The clock of a replica was ahead: a gateway that is silent since then must not stay ONLINE until that time.
+      await runner.database.transaction(scope, ({ query }) =>
+        queries.takeHeartbeatsAsNow({ tenantId, query }, now, silentBatch),
       );
-      if (!this.#mayCountSilence(now.getTime())) return;
-      for (const [tenantId, rows] of groupBy(silent, (row) => row.tenant_id)) {
-        const ids = rows.map(({ gateway_id: id }) => id);
-        await this.#recordSilent(tenantId, ids, now, before);
-      }
-      if (silent.length < silentBatch) return;
-    }
+      while (countsSilence && (await this.#recordSilent(scope, now, before)));
+    });
   }
 
   /** Must be called after the database answered. */
@@ -106,16 +110,22 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     return new TenantGateways({ ...parts, replicaId: this.replicaId, lifeMs, drainMs, lagged });
   }
 
-  async #recordSilent(tenantId: string, ids: readonly string[], now: Date, before: Date): Promise<void> {
+  /** @returns whether the tenant may have more silent gateways */
+  async #recordSilent(scope: TenantScope, now: Date, before: Date): Promise<boolean> {
     const { runner } = this.#options;
+    const { tenantId, waitMs } = scope;
+    const ids = await runner.database.snapshot(scope, ({ query }) =>
+      queries.silentGateways({ tenantId, query }, before, silentBatch),
+    );
     const reports = ids.map((gatewayId) => ({ gatewayId }));
-    await storeGatewayReports(runner, tenantId, reports, now);
+    await storeGatewayReports(runner, tenantId, reports, now, waitMs);
     const replicasBefore = new Date(now.getTime() - replicaTimeoutMs);
-    await runner.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+    await runner.database.transaction(scope, ({ query }) =>
       Promise.all([
         queries.unwatchGateways({ tenantId, query }, ids, before),
         queries.clearReplicaGenerations({ tenantId, query }, replicasBefore),
       ]),
     );
+    return ids.length === silentBatch;
   }
 }

@@ -33,7 +33,7 @@ export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReas
   agentGeneration = 0;
   /** The root of the content that the gateway should enforce. */
   wantedRoot: string | undefined;
-  /** Since when the gateway lags behind that content, in milliseconds since 1970; undefined if it does not. */
+  /** Since when the gateway lags behind that content, by `clock.elapsedMs()`; undefined if it does not. */
   wantedSince: number | undefined;
 
   constructor(

@@ -48,7 +48,7 @@ test("three hundred gateways that connect and reconnect at once are all served",
   await Promise.all(gateways.map((gateway) => gateway.connect()));
   for (const gateway of gateways) gateway.heartbeat();
   await until("each is answered", () => gateways.every(({ answers }) => answers.length > 0), 60_000);
-  // They have the wanted configurations: nothing is sent, and no status changes.
+  // They have the desired configurations: nothing is sent, and no status changes.
   expect(gateways.map(({ seen }) => seen.wholes + seen.differences)).toEqual(before);
   expect(await isOnline()).toBe(true);
 });

@@ -16,33 +16,21 @@ import {
   type ServerLinkFunctions,
   type ServerLinkOutput,
   stepServerLink,
+  type WantedConfiguration,
 } from "@gatehouse/agent-protocol/gateway/server-link";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { HashText } from "@gatehouse/agent-protocol/link/hash-tree";
 import type { SigningKey } from "../../agent-identity/signing-keys.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { AgentSession } from "../channel/agent-connection.ts";
 import { answerTimeoutMs, issueTime, RefusalBackoff } from "../channel/configuration-timing.ts";
-
-/** The content that a gateway should enforce. */
-export interface WantedContent {
-  readonly content: ContentTree;
-  /** The tenant's generation that the content reflects. */
-  readonly generation: number;
-  /** When a configuration that is signed now expires, in milliseconds since 1970. */
-  readonly expiresAt: number;
-  /** A configuration that expires before this time is renewed, in milliseconds since 1970. */
-  readonly lastsUntil: number;
-  /** A configuration that expires after this time is replaced, in milliseconds since 1970. */
-  readonly lastsAtMost: number;
-}
 
 export interface GatewaySessionParts {
   readonly tenantId: string;
   readonly gatewayId: string;
   readonly key: SigningKey;
   readonly sha256: HashText;
-  /** Milliseconds since 1970. */
-  readonly now: () => number;
+  readonly clock: Clock;
   /** Sends a configuration. Messages keep their order. */
   readonly send: (message: OfferedConfiguration) => void;
   readonly listener: GatewaySessionListener;
@@ -66,14 +54,13 @@ export class GatewaySession implements AgentSession {
   readonly #functions: ServerLinkFunctions;
   readonly #backoff = new RefusalBackoff();
   #link: ServerLink;
-  #expiresAt: number;
+  /** When a configuration was last sent, by `clock.elapsedMs()`. */
   #sentAt = 0;
 
-  constructor(parts: GatewaySessionParts, wanted: WantedContent) {
+  constructor(parts: GatewaySessionParts, wanted: WantedConfiguration) {
     const { sha256 } = parts;
     this.#parts = parts;
     this.#link = openServerLink(wanted);
-    this.#expiresAt = wanted.expiresAt;
     this.#functions = { sha256, seal: (...sealed) => this.#seal(...sealed) };
   }
 
@@ -87,9 +74,8 @@ export class GatewaySession implements AgentSession {
     if (this.isSettled && enforces !== null) this.#parts.listener.applied(enforces, this.#link.enforced?.content);
   }
 
-  /** Replaces the wanted content. Earlier content that was not sent is skipped. */
-  want(wanted: WantedContent): void {
-    this.#expiresAt = wanted.expiresAt;
+  /** Replaces the desired content. Earlier content that was not sent is skipped. */
+  want(wanted: WantedConfiguration): void {
     const wasRefused = this.#link.phase === "refused";
     this.#step({ type: "wanted", wanted });
     const { enforced } = this.#link;
@@ -108,7 +94,7 @@ export class GatewaySession implements AgentSession {
   }
 
   tick(): void {
-    const now = this.#parts.now();
+    const now = this.#parts.clock.elapsedMs();
     if (this.#link.phase === "in-flight" && now - this.#sentAt > answerTimeoutMs) this.#step({ type: "overdue" });
     else if (this.#backoff.isDue(now)) this.#step({ type: "retry" });
   }
@@ -120,12 +106,12 @@ export class GatewaySession implements AgentSession {
     for (const output of outputs) this.#perform(output, before.inFlight);
     if (link.phase !== "refused") {
       if (event.type === "wanted") this.#backoff.reset();
-    } else if (event.type === "failed") this.#backoff.refused(this.#parts.now());
+    } else if (event.type === "failed") this.#backoff.refused(this.#parts.clock.elapsedMs());
   }
 
   /** @param answered the configuration that was in flight before the event */
   #perform(output: ServerLinkOutput, answered: ServerLink["inFlight"]): void {
-    const { listener, send, now } = this.#parts;
+    const { listener, send, clock } = this.#parts;
     switch (output.do) {
       case "report-applied": {
         if (answered === undefined) return;
@@ -139,7 +125,7 @@ export class GatewaySession implements AgentSession {
         return;
       case "send": {
         const { generation, root } = output.message.envelope.header;
-        this.#sentAt = now();
+        this.#sentAt = clock.elapsedMs();
         send(output.message);
         listener.sent(generation, root);
         return;
@@ -150,16 +136,16 @@ export class GatewaySession implements AgentSession {
   }
 
   #seal(
-    ...[{ generation }, root, latest]: Parameters<ServerLinkFunctions["seal"]>
+    ...[{ generation, expiresAt }, root, latest]: Parameters<ServerLinkFunctions["seal"]>
   ): ReturnType<ServerLinkFunctions["seal"]> {
-    const { tenantId, gatewayId, key, sha256, now } = this.#parts;
+    const { tenantId, gatewayId, key, sha256, clock } = this.#parts;
     const header: ConfigurationHeader = {
       format: configurationFormat,
       tenant: tenantId,
       gateway: gatewayId,
       generation,
-      issuedAt: issueTime(latest, generation, now()),
-      expiresAt: this.#expiresAt,
+      issuedAt: issueTime(latest, generation, clock.now().getTime()),
+      expiresAt,
       root,
     };
     return { header, signature: key.sign(signedText(configurationName(header, sha256))) };

@@ -1,5 +1,6 @@
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { HeldTransaction } from "../../testing/held-transaction.ts";
 import { linkRowOf } from "../../testing/link-rows.queries.ts";
 import { unique } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
@@ -7,10 +8,12 @@ import { TestClock } from "../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
+import { touchHeardGateways } from "./link-state.queries.ts";
 import { TokenExpiry } from "./token-expiry.ts";
 
 /** The tests advance the clock, and run due tasks by hand. */
 const settings = { gatewayLinks: { watch: false, reconnectMs: 0, tickMs: 3_600_000, lifeMs: 40_000 } };
+const hourMs = 3_600_000;
 /** A separate database: the advanced clock would make gateways of other tests silent. */
 let own: TestDatabase;
 let server: TestServer;
@@ -81,6 +84,31 @@ describe("a gateway that is silent for 30 seconds", () => {
     await until("it is ONLINE", statusIs("ONLINE"));
   });
 
+  test("is OFFLINE also if the clock of its replica was hours ahead when it was heard", async () => {
+    clock.correct(5 * hourMs);
+    await online();
+    await onlyBeats();
+    gateway.cut();
+    clock.correct(-5 * hourMs);
+    await server.links.detectSilence();
+    expect(await read()).toMatchObject({ status: "ONLINE", lastOnline: clock.now().toISOString() });
+    clock.advance(30_001);
+    await server.links.detectSilence();
+    expect((await read()).status).toBe("OFFLINE");
+  });
+
+  test("was last online when it was heard after a heartbeat of the future", async () => {
+    const heardAt = async (at: Date) => {
+      const tenantId = tenant.id;
+      await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
+        touchHeardGateways({ tenantId, query }, [{ id, at: at.toISOString() }]),
+      );
+    };
+    await heardAt(new Date(clock.now().getTime() + 5 * hourMs));
+    await heardAt(clock.now());
+    expect((await read()).lastOnline).toBe(clock.now().toISOString());
+  });
+
   test("is disconnected, so that it connects again", async () => {
     await online();
     await onlyBeats();
@@ -132,6 +160,36 @@ describe("a gateway that is silent for 30 seconds", () => {
     await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
   });
+});
+
+test("a tenant with a busy lock does not delay the detection of other tenants' silent gateways", async () => {
+  await online();
+  await onlyBeats();
+  const busy = tenant;
+  const busyGateway = gateway;
+  const busyPath = `/tenants/gateways/${id}`;
+  const busyStatusIs = async (status: string) => (await busy.client.get(busyPath)).body.status === status;
+  clock.advance(1);
+  tenant = await server.newTenant();
+  const made = await tenant.client.post("/tenants/gateways", { name: unique("Gateway"), wireguardPort: "51820" });
+  id = made.body.id;
+  gateway = new SimulatedGateway({ url, gatewayId: id, token: made.body.token, now: () => clock.now().getTime() });
+  await online();
+  await onlyBeats();
+  clock.advance(30_001);
+  const held = await HeldTransaction.ofTenant(own.connection, busy.id);
+  try {
+    await expect(server.links.detectSilence()).rejects.toMatchObject({ code: "55P03" });
+    expect((await read()).status).toBe("OFFLINE");
+    expect(await busyStatusIs("ONLINE")).toBe(true);
+  } finally {
+    await held.end();
+  }
+  await until("the other gateway is OFFLINE", async () => {
+    await server.links.detectSilence();
+    return busyStatusIs("OFFLINE");
+  });
+  busyGateway.cut();
 });
 
 describe("after an outage of the control plane", () => {

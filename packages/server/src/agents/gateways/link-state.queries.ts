@@ -4,6 +4,7 @@
  */
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { laterTime, ofFuture } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** A connection that becomes the current one of its gateway, and the configuration that the gateway enforces. */
@@ -200,7 +201,7 @@ export interface ReportedGateway {
 const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string]>(
   "gateway_link.touch_gateways",
   // Rows that a command has locked are left to the next batch: commands and batches must not deadlock.
-  `UPDATE gateways AS item SET last_online = greatest(item.last_online, heard.at)
+  `UPDATE gateways AS item SET last_online = ${laterTime("item.last_online", "heard.at", "heard.at")}
    FROM (
      SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (id uuid, at timestamptz)
      JOIN gateways AS free ON free.tenant_id = $1 AND free.id = batch.id
@@ -281,16 +282,15 @@ export async function touchConnectedUsers(tx: TenantTx, users: ReadonlyMap<strin
   await tx.query(touchUsers, tx.tenantId, JSON.stringify(Array.from(users, ([id, at]) => ({ id, at }))));
 }
 
-/** A gateway that missed its heartbeats. */
-export interface SilentGateway {
-  readonly tenant_id: string;
-  readonly gateway_id: string;
-}
-
-const selectSilent = statement<SilentGateway, [before: Date, limit: number]>(
+const selectTenantsToCheck = statement<{ tenant_id: string }, [before: Date, now: Date]>(
+  "gateway_link.tenants_to_check",
+  `SELECT DISTINCT tenant_id FROM gateway_links
+   WHERE is_watched AND (last_heartbeat < $1 OR ${ofFuture("last_heartbeat", "$2")})`,
+);
+const selectSilent = statement<{ gateway_id: string }, [tenantId: string, before: Date, limit: number]>(
   "gateway_link.silent",
-  `SELECT tenant_id, gateway_id FROM gateway_links WHERE is_watched AND last_heartbeat < $1
-   ORDER BY last_heartbeat LIMIT $2`,
+  `SELECT gateway_id FROM gateway_links WHERE tenant_id = $1 AND is_watched AND last_heartbeat < $2
+   ORDER BY last_heartbeat LIMIT $3`,
 );
 const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
   "gateway_link.unwatch",
@@ -303,9 +303,52 @@ const unwatch = statement<never, [tenantId: string, ids: readonly string[], befo
      AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
 
-/** Finds gateways of all tenants that were last heard before a time, and whose silence is not recorded yet. */
-export function silentGateways(tx: Transaction, before: Date, limit: number): Promise<SilentGateway[]> {
-  return tx.query(selectSilent, before, limit);
+const selectOfFuture = statement<{ gateway_id: string }, [tenantId: string, now: Date, limit: number]>(
+  "gateway_link.of_future",
+  `SELECT gateway_id FROM gateway_links
+   WHERE tenant_id = $1 AND is_watched AND ${ofFuture("last_heartbeat", "$2")} LIMIT $3`,
+);
+// Rows that another transaction has locked are left to the next check.
+const takeLinksAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
+  "gateway_link.take_links_as_now",
+  `UPDATE gateway_links AS link SET last_heartbeat = $3
+   FROM (
+     SELECT gateway_id FROM gateway_links
+     WHERE tenant_id = $1 AND gateway_id = ANY ($2::uuid[]) AND ${ofFuture("last_heartbeat", "$3")}
+     ORDER BY gateway_id FOR NO KEY UPDATE SKIP LOCKED
+   ) AS free
+   WHERE link.tenant_id = $1 AND link.gateway_id = free.gateway_id`,
+);
+const takeGatewaysAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
+  "gateway_link.take_gateways_as_now",
+  `UPDATE gateways AS item SET last_online = $3
+   FROM (
+     SELECT id FROM gateways
+     WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND ${ofFuture("last_online", "$3")}
+     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
+   ) AS free
+   WHERE item.tenant_id = $1 AND item.id = free.id`,
+);
+
+/**
+ * Finds the tenants with gateways that were last heard before a time, and whose silence is not recorded yet, or whose
+ * last heartbeat is of the future.
+ */
+export async function tenantsToCheck(tx: Transaction, before: Date, now: Date): Promise<readonly string[]> {
+  return (await tx.query(selectTenantsToCheck, before, now)).map(({ tenant_id: id }) => id);
+}
+
+/** Takes heartbeats of the future as received now, so that silence since then counts. */
+export async function takeHeartbeatsAsNow(tx: TenantTx, now: Date, limit: number): Promise<void> {
+  const ids = (await tx.query(selectOfFuture, tx.tenantId, now, limit)).map(({ gateway_id: id }) => id);
+  if (ids.length === 0) return;
+  await tx.query(takeLinksAsNow, tx.tenantId, ids, now);
+  await tx.query(takeGatewaysAsNow, tx.tenantId, ids, now);
+}
+
+/** Finds gateways of one tenant that were last heard before a time, and whose silence is not recorded yet. */
+export async function silentGateways(tx: TenantTx, before: Date, limit: number): Promise<readonly string[]> {
+  return (await tx.query(selectSilent, tx.tenantId, before, limit)).map(({ gateway_id: id }) => id);
 }
 
 /** Records that the silence of gateways was detected. A gateway that was heard meanwhile stays watched. */

@@ -2,6 +2,7 @@ import { configurationFrames } from "@gatehouse/agent-protocol/gateway/configura
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-versions";
 import type { AgentMessage, Heartbeat, Hello, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
+import type { WantedConfiguration } from "@gatehouse/agent-protocol/gateway/server-link";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import type { SigningKey } from "../../agent-identity/signing-keys.ts";
@@ -18,7 +19,7 @@ import { discoveredAddress } from "../sources/discovered-address.ts";
 import { AwaitedGenerations } from "./awaited-generations.ts";
 import { DesiredState } from "./desired-state.ts";
 import type { GatewayConnection, GatewayReason } from "./gateway-connection.ts";
-import { GatewaySession, type GatewaySessionListener, type WantedContent } from "./gateway-session.ts";
+import { GatewaySession, type GatewaySessionListener } from "./gateway-session.ts";
 import { LinkRecorder } from "./link-recorder.ts";
 import { TokenExpiry } from "./token-expiry.ts";
 
@@ -193,7 +194,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
     this.connections.tick();
     if (!this.#isLoaded) return;
-    if (now >= this.#desired.dueAt) this.#requestUpdate();
+    if (this.#desired.isDueAt(now)) this.#requestUpdate();
     // Other replicas take a replica that reports nothing for gone.
     if (clock.elapsedMs() - this.#reportedAt > aliveIntervalMs) this.#reportGeneration();
   }
@@ -340,7 +341,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
         key,
         sha256,
         send: (message) => connection.sendFrames(configurationFrames(message)),
-        now: () => clock.now().getTime(),
+        clock,
         listener: this.#listenerOf(connection),
       },
       wanted,
@@ -363,7 +364,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     session.want(wanted);
   }
 
-  #wantedContentOf({ agent, agentGeneration, version }: GatewayConnection): WantedContent | undefined {
+  #wantedContentOf({ agent, agentGeneration, version }: GatewayConnection): WantedConfiguration | undefined {
     const { generation, validity } = this.#desired;
     const now = this.#options.clock.now().getTime();
     const content = this.#desired.contentOf(agent.agentId);
@@ -378,10 +379,10 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     };
   }
 
-  /** @param knownRoot the content that was wanted or enforced before */
+  /** @param knownRoot the content that was desired or enforced before */
   #recordWanted(
     connection: GatewayConnection,
-    { content, generation }: WantedContent,
+    { content, generation }: WantedConfiguration,
     knownRoot: string | undefined,
   ): void {
     const { sha256, clock } = this.#options;
@@ -389,7 +390,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     if (root === connection.wantedRoot) return;
     const isApplied = root === knownRoot;
     connection.wantedRoot = root;
-    connection.wantedSince = isApplied ? undefined : clock.now().getTime();
+    connection.wantedSince = isApplied ? undefined : clock.elapsedMs();
     this.#recorder.wanted(connection, root, generation, isApplied);
   }
 
@@ -409,7 +410,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   #measureLag(connection: GatewayConnection, appliedRoot: string): void {
     const { clock, lagged } = this.#options;
     if (appliedRoot !== connection.wantedRoot || connection.wantedSince === undefined) return;
-    lagged?.(clock.now().getTime() - connection.wantedSince);
+    lagged?.(clock.elapsedMs() - connection.wantedSince);
     connection.wantedSince = undefined;
   }
 

@@ -1,5 +1,6 @@
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { ofFuture } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** An observation of the address that a device's packets or its connection come from. */
@@ -22,7 +23,7 @@ export interface ChangedSource extends SeenSource {
 const isOvertaken = `EXISTS (
   SELECT FROM device_gateway_sources AS own
   WHERE own.tenant_id = link.tenant_id AND own.device_id = link.device_id AND own.seen_at >= link.source_seen_at)`;
-const store = statement<SeenSource, [tenantId: string, seen: string]>(
+const store = statement<SeenSource, [tenantId: string, seen: string, now: Date]>(
   "device_source.store",
   // The latest observation counts. An unchanged address that counts everywhere is written once a minute.
   `INSERT INTO device_links AS link (tenant_id, device_id, source_address, source_seen_at, source_changed_at)
@@ -34,12 +35,13 @@ const store = statement<SeenSource, [tenantId: string, seen: string]>(
      SET source_address = excluded.source_address, source_seen_at = excluded.source_seen_at,
          source_changed_at = CASE WHEN link.source_address = excluded.source_address AND NOT ${isOvertaken}
                                   THEN link.source_changed_at ELSE clock_timestamp() END
-     WHERE coalesce(link.source_seen_at <= excluded.source_seen_at, true)
-       AND (link.source_address <> excluded.source_address OR ${isOvertaken}
-            OR coalesce(link.source_seen_at < excluded.source_seen_at - interval '1 minute', true))
+     WHERE coalesce(${ofFuture("link.source_seen_at", "$3")}, true)
+       OR (link.source_seen_at <= excluded.source_seen_at
+           AND (link.source_address <> excluded.source_address OR ${isOvertaken}
+                OR link.source_seen_at < excluded.source_seen_at - interval '1 minute'))
    RETURNING device_id, NULL AS gateway_id, source_address, source_seen_at AS seen_at`,
 );
-const storeOfGateways = statement<SeenSource, [tenantId: string, seen: string]>(
+const storeOfGateways = statement<SeenSource, [tenantId: string, seen: string, now: Date]>(
   "device_source.store_of_gateways",
   `INSERT INTO device_gateway_sources AS own
      (tenant_id, device_id, gateway_id, source_address, seen_at, changed_at)
@@ -50,7 +52,7 @@ const storeOfGateways = statement<SeenSource, [tenantId: string, seen: string]>(
    ORDER BY item.device_id, item.gateway_id
    ON CONFLICT (tenant_id, device_id, gateway_id) DO UPDATE
      SET source_address = excluded.source_address, seen_at = excluded.seen_at, changed_at = excluded.changed_at
-     WHERE own.seen_at < excluded.seen_at
+     WHERE own.seen_at < excluded.seen_at OR ${ofFuture("own.seen_at", "$3")}
        OR (own.seen_at = excluded.seen_at AND own.source_address <> excluded.source_address)
    RETURNING device_id, gateway_id, source_address, seen_at`,
 );
@@ -86,12 +88,12 @@ const selectChangedOfGateways = statement<
 );
 
 /** @returns the observations that are the latest of their observers */
-export async function storeSources(tx: TenantTx, seen: readonly SeenSource[]): Promise<SeenSource[]> {
+export async function storeSources(tx: TenantTx, seen: readonly SeenSource[], now: Date): Promise<SeenSource[]> {
   const ofGateways = seen.filter(({ gateway_id }) => gateway_id !== null);
   const own = seen.filter(({ gateway_id }) => gateway_id === null);
   return [
-    ...(own.length === 0 ? [] : await tx.query(store, tx.tenantId, JSON.stringify(own))),
-    ...(ofGateways.length === 0 ? [] : await tx.query(storeOfGateways, tx.tenantId, JSON.stringify(ofGateways))),
+    ...(own.length === 0 ? [] : await tx.query(store, tx.tenantId, JSON.stringify(own), now)),
+    ...(ofGateways.length === 0 ? [] : await tx.query(storeOfGateways, tx.tenantId, JSON.stringify(ofGateways), now)),
   ];
 }
 

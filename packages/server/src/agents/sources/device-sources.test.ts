@@ -1,5 +1,6 @@
 import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { HeldTransaction } from "../../testing/held-transaction.ts";
 import { makeId, publicKey, unique } from "../../testing/operations/test-records.ts";
 import { activeUser, signInAs } from "../../testing/signed-in-person.ts";
 import { SimulatedKey } from "../../testing/simulated-agent.ts";
@@ -266,11 +267,54 @@ describe("an address counts only where it was observed", () => {
   });
 });
 
-/** Stores an observation of a gateway, and notifies all replicas. */
-async function observe(deviceId: string, gatewayId: string, address: string): Promise<void> {
-  servers[0]?.deviceSources.observe(tenant.id, deviceId, gatewayId, address, clock.now());
+/** Stores an observation of a gateway or of the control plane, and notifies all replicas. */
+async function observe(
+  deviceId: string,
+  gatewayId: string | null,
+  address: string,
+  at: Date = clock.now(),
+): Promise<void> {
+  servers[0]?.deviceSources.observe(tenant.id, deviceId, gatewayId, address, at);
   await servers[0]?.deviceSources.flush();
 }
+
+describe("an observation of the future, which a clock that was ahead has stored,", () => {
+  const inFiveHours = () => new Date(clock.now().getTime() + 5 * 3_600_000);
+  const routesOf = async (deviceId: string) =>
+    (await client.must.get(`/tenants/devices/${deviceId}/configuration`)).body.gateways;
+
+  test("of the control plane is replaced by the next one, and precedes those of gateways", async () => {
+    const { id, gateway } = await grantAccess(["192.0.2.0/24"]);
+    const made = await newDevice();
+    await observe(made.id, null, "192.0.2.7", inFiveHours());
+    await until("it is a peer", () => peersOf(gateway).includes(made.key));
+    report(gateway, "198.51.100.9");
+    await until("its handshake shows that it left", () => peersOf(gateway).length === 0);
+    expect(await routesOf(made.id)).toEqual([]);
+    await connectFrom(made.device, "192.0.2.8");
+    await until("it is a peer again", () => peersOf(gateway).includes(made.key));
+    await connectFrom(made.device, "198.51.100.9");
+    await until("its connection shows that it left", () => peersOf(gateway).length === 0);
+    await until("its route is gone", () => !hasRoute(made, id));
+    expect(await routesOf(made.id)).toEqual([]);
+  });
+
+  test("of a gateway is replaced by the next one, and precedes those of the control plane", async () => {
+    const { id, gateway } = await grantAccess(["192.0.2.0/24"]);
+    const made = await newDevice();
+    await connectFrom(made.device, "192.0.2.7");
+    await until("it is a peer", () => peersOf(gateway).includes(made.key));
+    await observe(made.id, id, "192.0.2.8", inFiveHours());
+    await connectFrom(made.device, "198.51.100.9");
+    await until("its connection shows that it left", () => peersOf(gateway).length === 0);
+    await until("its route is gone", () => !hasRoute(made, id));
+    expect(await routesOf(made.id)).toEqual([]);
+    clock.advance(1_000);
+    await observe(made.id, id, "192.0.2.9");
+    await until("it is a peer again", () => peersOf(gateway).includes(made.key));
+    expect(await routesOf(made.id)).toHaveLength(1);
+  });
+});
 
 test("a device that asks about its access gets the decision of the gateway that observed it", async () => {
   const { id } = await grantAccess(["192.0.2.0/24"]);
@@ -343,6 +387,36 @@ test("an observation that cannot count, or that is known, is not stored again", 
     await servers[1]?.deviceSources.flush();
   }
   expect(moved).toEqual(["192.0.2.7", "192.0.2.8"]);
+});
+
+test("a tenant whose rows are locked does not delay the observations of another", async () => {
+  const [server] = servers;
+  const other = await server?.newTenant();
+  if (server === undefined || other === undefined) throw new Error("no server");
+  const busy = tenant;
+  const locked = await newDevice();
+  client = other.client;
+  const free = await newDevice();
+  const moved: string[] = [];
+  server.deviceSources.follow({
+    tenantIds: [],
+    moved: (_, devices) => {
+      moved.push(...devices.map(({ deviceId }) => deviceId));
+    },
+  });
+  const held = await HeldTransaction.begin(inject("database"), "DELETE FROM devices WHERE id = $1", locked.id);
+  try {
+    server.deviceSources.observe(busy.id, locked.id, null, "192.0.2.7", clock.now());
+    server.deviceSources.observe(other.id, free.id, null, "192.0.2.8", clock.now());
+    await expect(server.deviceSources.flush()).rejects.toMatchObject({ code: "55P03" });
+    expect(moved).toEqual([free.id]);
+    // The busy tenant pauses. Later observations of others are stored meanwhile.
+    server.deviceSources.observe(other.id, free.id, null, "192.0.2.9", clock.now());
+    await until("it is stored", () => moved.length === 2);
+  } finally {
+    await held.end();
+  }
+  await until("the other observation is stored", () => moved.includes(locked.id));
 });
 
 /** The position of the last audit entry. */

@@ -4,11 +4,15 @@
  * observer is the latest, so all replicas come to the same result. Addresses are never logged.
  */
 import type { ObservedSource } from "@gatehouse/policy/enforcement/device-sources";
+import { isOutage } from "../../platform/background-failures.ts";
+import type { Clock } from "../../platform/clock.ts";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
+import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
+import { isOfFuture } from "../../platform/stored-times.ts";
 import * as queries from "./device-sources.queries.ts";
 
 /** Observations within this time are stored together, in milliseconds. */
@@ -42,33 +46,37 @@ export interface SourceFollower {
 
 export interface DeviceSourcesOptions {
   readonly database: Database;
+  readonly clock: Clock;
   readonly log: Log;
-}
-
-interface Observation {
-  readonly tenantId: string;
-  readonly seen: queries.SeenSource;
 }
 
 export class DeviceSources {
   readonly #database: Database;
+  readonly #clock: Clock;
   readonly #followers: SourceFollower[] = [];
-  /** The latest observation of each device by each observer. */
-  readonly #observed = new Batcher<string, Observation>((earlier, later) =>
-    earlier.seen.seen_at <= later.seen.seen_at ? later : earlier,
-  );
+  /** The latest observation of each device by each observer, by tenant. */
+  readonly #observed = new Map<string, Batcher<string, queries.SeenSource>>();
   readonly #storing: CoalescedTask;
+  readonly #rounds: TenantRounds;
   /** The database's time up to which followers were notified; undefined before the first poll. */
   #since: string | undefined;
 
-  constructor({ database, log }: DeviceSourcesOptions) {
+  constructor({ database, clock, log }: DeviceSourcesOptions) {
     this.#database = database;
+    this.#clock = clock;
+    const failed = "failed to store device source addresses; will retry";
+    this.#rounds = new TenantRounds({ log, failed });
     this.#storing = new CoalescedTask({
-      run: () => this.#observed.drain((observations) => this.#store([...observations.values()])),
+      run: () => this.#rounds.run(this.#observed.keys(), (tenantId, waitMs) => this.#store(tenantId, waitMs)),
       delayMs: batchMs,
+      // Tenants whose last attempt failed wait for a run.
+      intervalMs: retryMs,
       retryMs,
-      failed: (error) => log.warn({ err: error }, "failed to store device source addresses; will retry"),
+      failed: (error) => {
+        if (isOutage(error)) log.warn({ err: error }, failed);
+      },
     });
+    this.#storing.start();
   }
 
   follow(follower: SourceFollower): void {
@@ -81,11 +89,13 @@ export class DeviceSources {
    */
   observe(tenantId: string, deviceId: string, gatewayId: string | null, address: string, at: Date): void {
     const seen = { device_id: deviceId, gateway_id: gatewayId, source_address: address, seen_at: at.toISOString() };
-    this.#observed.add(`${tenantId} ${deviceId} ${gatewayId ?? ""}`, { tenantId, seen });
+    const observed = this.#observed.get(tenantId) ?? new Batcher((one, other) => this.#laterOf(one, other));
+    observed.add(`${deviceId} ${gatewayId ?? ""}`, seen);
+    this.#observed.set(tenantId, observed);
     this.#storing.request();
   }
 
-  /** Stores all pending observations. @throws AppError database_unavailable; a retry follows */
+  /** Stores pending observations, except for those of tenants that failed before. @throws Error; a retry follows */
   flush(): Promise<void> {
     return this.#storing.flush();
   }
@@ -111,8 +121,9 @@ export class DeviceSources {
   }
 
   async stop(): Promise<void> {
-    await this.flush().catch(() => undefined);
     await this.#storing.stop();
+    const store = (tenantId: string, waitMs: number) => this.#store(tenantId, waitMs);
+    await this.#rounds.finish(this.#observed.keys(), store).catch(() => undefined);
   }
 
   async #notifyFrom(tenantIds: readonly string[], from: queries.SourceCursor): Promise<void> {
@@ -129,16 +140,24 @@ export class DeviceSources {
     }
   }
 
-  async #store(observations: readonly Observation[]): Promise<void> {
-    for (const [tenantId, own] of groupBy(observations, (observation) => observation.tenantId)) {
+  async #store(tenantId: string, waitMs: number): Promise<void> {
+    const observed = this.#observed.get(tenantId);
+    await observed?.drain(async (observations) => {
+      const own = [...observations.values()];
       for (let begin = 0; begin < own.length; begin += batchSize) {
-        const batch = own.slice(begin, begin + batchSize).map(({ seen }) => seen);
-        const stored = await this.#database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-          queries.storeSources({ tenantId, query }, batch),
+        const batch = own.slice(begin, begin + batchSize);
+        const stored = await this.#database.transaction({ kind: "tenant", tenantId, waitMs }, ({ query }) =>
+          queries.storeSources({ tenantId, query }, batch, this.#clock.now()),
         );
         this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
       }
-    }
+    });
+    if (observed?.size === 0) this.#observed.delete(tenantId);
+  }
+
+  /** An observation of the future does not count. */
+  #laterOf(one: queries.SeenSource, other: queries.SeenSource): queries.SeenSource {
+    return one.seen_at <= other.seen_at || isOfFuture(new Date(one.seen_at), this.#clock.now()) ? other : one;
   }
 
   #notify(rows: readonly (queries.SeenSource & { readonly tenant_id: string })[]): void {

@@ -1,4 +1,4 @@
-/** Commands that report the present state of stored tests, and of a test in the request. */
+/** Commands that report the current state of stored tests, and of a test in the request. */
 import type * as operations from "@gatehouse/contract/operations/access-tests.operations";
 import type { AccessTestReport, AccessTestResult, AccessTestState } from "@gatehouse/contract/records/access-test";
 import { authorize } from "../../platform/authorization/granted.ts";

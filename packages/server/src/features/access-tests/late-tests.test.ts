@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
 import { createAccessNetwork, created } from "../../testing/access-network.ts";
 import { unique } from "../../testing/operations/test-records.ts";
+import { testLog } from "../../testing/test-log.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { LateEffects } from "../access/access.api.ts";
@@ -67,11 +68,8 @@ async function abandoned(write: () => Promise<TestReply>): Promise<TestReply> {
 
 async function completeAbandoned(): Promise<void> {
   const { database, evaluator } = usual.runner;
-  const failed = (error: unknown) => {
-    throw error;
-  };
   const runner = () => usual.runner;
-  const options = { runner, database, evaluator, clock: systemClock, guard: accessTestGuard, failed };
+  const options = { runner, database, evaluator, clock: systemClock, guard: accessTestGuard, log: testLog };
   // A negative age, because databases have their own clocks.
   await new LateEffects(options).completeAbandoned(-60_000);
 }

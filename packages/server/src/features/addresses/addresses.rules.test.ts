@@ -52,7 +52,7 @@ test.each(["", "*", "10.0.0.256", "10.0.0.7/24", "http://git.example.com", "git.
   },
 );
 
-describe("a new address in a closed block", () => {
+describe("a new address in a blocked range", () => {
   test.each(["127.0.0.1", "169.254.169.254", "0.0.0.0", "::1", "fe80::1", "fd00:ec2::254", "127.0.0.0/8"])(
     "is refused in a PRIVATE resource, unless the resource has it already: %s",
     (text) => {

@@ -49,7 +49,7 @@ export function checkNewAddress(text: string, type: ResourceType, stored?: strin
   return message === undefined ? check : { ok: false, message };
 }
 
-/** The problem of a new address in a closed block, or undefined. @param text in canonical form */
+/** The problem of a new address in a blocked range, or undefined. @param text in canonical form */
 export function closedAddressProblem(text: string, type: ResourceType): string | undefined {
   const reading = type === "PRIVATE" ? parseIpRange(text) : undefined;
   const block = reading?.ok ? closedBlockOf(reading.value) : undefined;

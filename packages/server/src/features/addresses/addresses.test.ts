@@ -175,7 +175,7 @@ describe("replacing an address", () => {
     expect(reply).toMatchObject({ status: 200, body: { address: "8.8.8.8", isIp: true, type: "SAAS" } });
   });
 
-  test("accepts new protocols for a stored address in a closed block, but no other closed address", async () => {
+  test("accepts new protocols for a stored address in a blocked range, but no other blocked address", async () => {
     const tenant = await server.newTenant();
     const body = { name: "Router", type: "PRIVATE", addresses: [{ address: "router.example.com", protocols: [] }] };
     const [{ id }] = (await tenant.client.must.post("/tenants/resources", body)).body.addresses;

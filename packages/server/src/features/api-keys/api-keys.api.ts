@@ -8,6 +8,7 @@ import type { BackgroundTask } from "../../platform/background-task.ts";
 import type { Actor } from "../../platform/change.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { Log } from "../../platform/log.ts";
 import type { OutboxFollower } from "../../platform/outbox/outbox-follower.ts";
 import { isWholeToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -32,6 +33,7 @@ export interface ApiKeyAuthenticatorOptions {
   readonly database: Database;
   readonly follower: OutboxFollower;
   readonly clock: Clock;
+  readonly log: Log;
 }
 
 /** Authenticates the keys of tenants. */
@@ -42,7 +44,7 @@ export class ApiKeyAuthenticator {
 
   constructor(options: ApiKeyAuthenticatorOptions) {
     this.#clock = options.clock;
-    this.usage = new KeyUsage(options.database);
+    this.usage = new KeyUsage(options.database, options.log);
     this.#cache = new KeyCache({
       ...options,
       prepare: (row) => ({

@@ -2,7 +2,7 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import type { ActorType } from "@gatehouse/contract/records/event";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Actor } from "../../platform/change.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Database, TenantScope, Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
@@ -218,10 +218,8 @@ export async function findPresentedKey(database: Database, keyHash: Buffer): Pro
 /** Stores when keys were last used. This is derived data, so versions do not change. */
 export async function touchApiKeys(
   database: Database,
-  tenantId: string,
+  scope: TenantScope,
   uses: ReadonlyMap<string, Date>,
 ): Promise<void> {
-  await database.transaction({ kind: "tenant", tenantId }, (transaction) =>
-    transaction.query(touch, [...uses.keys()], [...uses.values()]),
-  );
+  await database.transaction(scope, (transaction) => transaction.query(touch, [...uses.keys()], [...uses.values()]));
 }

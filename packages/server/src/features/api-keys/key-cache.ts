@@ -29,7 +29,7 @@ export interface KeyCacheOptions<T> {
 
 export class KeyCache<T extends { readonly tenantId: string }> {
   readonly #options: KeyCacheOptions<T>;
-  /** Cached entries by the SHA-256 of the key, so that look-up times reveal nothing about the key. */
+  /** Cached entries by the SHA-256 of the key, so that lookup times reveal nothing about the key. */
   readonly #remembered = new Map<string, Remembered<T>>();
   /** Reads in progress, shared by concurrent requests. */
   readonly #running = new Map<string, { readonly result: Promise<T | undefined>; readonly startedAt: number }>();

@@ -1,5 +1,6 @@
-import { beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Database, Scope, Transaction } from "../../platform/db/database.ts";
+import { createLog } from "../../platform/log.ts";
 import { KeyUsage } from "./key-usage.ts";
 
 const early = new Date("2030-01-01T00:00:00Z");
@@ -11,6 +12,7 @@ let failing: ReadonlySet<string>;
 let usage: KeyUsage;
 
 beforeEach(() => {
+  vi.useFakeTimers();
   written = [];
   failing = new Set();
   const transaction = (scope: Scope, work: (transaction: Transaction) => Promise<unknown>) => {
@@ -23,7 +25,11 @@ beforeEach(() => {
       },
     });
   };
-  usage = new KeyUsage({ transaction } as unknown as Database); // the only method that it calls
+  // The only method that it calls.
+  usage = new KeyUsage({ transaction } as unknown as Database, createLog("silent"));
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 test("writes the last use of each key once", async () => {
@@ -40,7 +46,7 @@ test("writes the last use of each key once", async () => {
   ]);
 });
 
-test("retains uses of all tenants that could not be stored, except for older ones", async () => {
+test("retains uses that could not be stored, except for older ones, and stores those of other tenants", async () => {
   usage.note("a", "key 1", early);
   usage.note("b", "key 2", early);
   usage.note("c", "key 3", early);
@@ -48,12 +54,24 @@ test("retains uses of all tenants that could not be stored, except for older one
   const flushed = usage.flush();
   usage.note("b", "key 2", late);
   await expect(flushed).rejects.toThrow("away");
-  expect(written).toEqual([["a", "key 1", early]]);
+  expect(written).toEqual([
+    ["a", "key 1", early],
+    ["c", "key 3", early],
+  ]);
 
   failing = new Set();
   await usage.flush();
-  expect(written.slice(1)).toEqual([
-    ["b", "key 2", late],
-    ["c", "key 3", early],
-  ]);
+  expect(written).toHaveLength(2);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await usage.flush();
+  expect(written.slice(2)).toEqual([["b", "key 2", late]]);
+});
+
+test("is stored before the process ends, also if the last attempt failed shortly before", async () => {
+  usage.note("a", "key 1", early);
+  failing = new Set(["a"]);
+  await expect(usage.flush()).rejects.toThrow("away");
+  failing = new Set();
+  await usage.finish();
+  expect(written).toEqual([["a", "key 1", early]]);
 });

@@ -1,41 +1,43 @@
 /** Collects when keys were used, and stores it periodically instead of with each request. */
+import { Batcher } from "../../platform/concurrency/batcher.ts";
+import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { Log } from "../../platform/log.ts";
 import { touchApiKeys } from "./api-keys.queries.ts";
 
 export class KeyUsage {
   readonly #database: Database;
-  #uses = new Map<string, Map<string, Date>>();
+  readonly #rounds: TenantRounds;
+  /** The last use of each key that is not stored yet, by tenant. */
+  readonly #uses = new Map<string, Batcher<string, Date>>();
 
-  constructor(database: Database) {
+  constructor(database: Database, log: Log) {
     this.#database = database;
+    this.#rounds = new TenantRounds({ log, failed: "failed to store API key usage; will retry" });
   }
 
   note(tenantId: string, keyId: string, at: Date): void {
+    let uses = this.#uses.get(tenantId);
+    if (uses === undefined) {
+      uses = new Batcher();
+      this.#uses.set(tenantId, uses);
+    }
+    uses.add(keyId, at);
+  }
+
+  /** Stores all uses since the last flush. Uses that cannot be stored are retained, and the first error is thrown. */
+  flush(): Promise<void> {
+    return this.#rounds.run(this.#uses.keys(), this.#store);
+  }
+
+  /** Stores all uses before the process ends. @throws the first error */
+  finish(): Promise<void> {
+    return this.#rounds.finish(this.#uses.keys(), this.#store);
+  }
+
+  readonly #store: TenantTask = async (tenantId, waitMs) => {
     const uses = this.#uses.get(tenantId);
-    if (uses === undefined) this.#uses.set(tenantId, new Map([[keyId, at]]));
-    else uses.set(keyId, at);
-  }
-
-  /** Stores all uses since the last flush. If storing fails, the uses are retained and the first error is thrown. */
-  async flush(): Promise<void> {
-    const pending = this.#uses;
-    this.#uses = new Map();
-    let failure: unknown;
-    for (const [tenantId, uses] of pending) {
-      try {
-        if (failure === undefined) await touchApiKeys(this.#database, tenantId, uses);
-      } catch (error) {
-        failure = error;
-      }
-      if (failure !== undefined) this.#noteAgain(tenantId, uses);
-    }
-    if (failure !== undefined) throw failure;
-  }
-
-  /** Restores uses that could not be stored. Later uses take precedence. */
-  #noteAgain(tenantId: string, uses: ReadonlyMap<string, Date>): void {
-    for (const [keyId, at] of uses) {
-      if (this.#uses.get(tenantId)?.has(keyId) !== true) this.note(tenantId, keyId, at);
-    }
-  }
+    await uses?.drain((some) => touchApiKeys(this.#database, { kind: "tenant", tenantId, waitMs }, some));
+    if (uses?.size === 0) this.#uses.delete(tenantId);
+  };
 }

@@ -36,6 +36,7 @@ export interface NewAuthorizationCode {
 
 /** A request of a program without a browser. */
 export interface DeviceRequestRow {
+  readonly device_code_hash: Buffer;
   readonly oauth_client: string;
   readonly machine: string;
   readonly address: string;
@@ -62,7 +63,8 @@ export interface NewDeviceRequest {
 
 const codeColumns = `tenant_id, code_hash, session_id, oauth_client, program, redirect_uri, code_challenge, expires_at,
   used_at, issued_session_id, device_id, renews`;
-const requestColumns = "oauth_client, machine, address, max_age, created_at, expires_at, polled_at, answer, device";
+const requestColumns = `device_code_hash, oauth_client, machine, address, max_age, created_at, expires_at, polled_at,
+  answer, device`;
 
 const pruneCodes = statement<never, [tenantId: string, before: Date]>(
   "authorizations.prune_codes",
@@ -97,6 +99,10 @@ const selectPresented = statement<{ tenant_id: string }, [codeHash: Buffer]>(
 const lockCode = statement<AuthorizationCodeRow, [tenantId: string, codeHash: Buffer]>(
   "authorizations.lock_code",
   `SELECT ${codeColumns} FROM authorization_codes WHERE tenant_id = $1 AND code_hash = $2 FOR UPDATE`,
+);
+const lockHash = statement<never, [codeHash: string]>(
+  "authorizations.lock_hash",
+  "SELECT pg_advisory_xact_lock(hashtextextended('approved code ' || $1, 0))",
 );
 const useCode = statement<never, [tenantId: string, codeHash: Buffer, at: Date, issued: string | null]>(
   "authorizations.use_code",
@@ -155,14 +161,14 @@ const selectByDeviceCode = statement<DeviceRequestRow, [deviceCodeHash: Buffer]>
   "authorizations.request_by_device_code",
   `SELECT ${requestColumns} FROM device_requests WHERE device_code_hash = $1`,
 );
-const answerRequest = statement<{ device_code_hash: Buffer }, [userCodeHash: Buffer, answer: string, now: Date]>(
-  "authorizations.answer_request",
-  `UPDATE device_requests SET answer = $2 WHERE user_code_hash = $1 AND answer IS NULL AND expires_at > $3
-   RETURNING device_code_hash`,
+const denyRequest = statement<{ denied: boolean }, [userCodeHash: Buffer, now: Date]>(
+  "authorizations.deny_request",
+  `UPDATE device_requests SET answer = 'denied' WHERE user_code_hash = $1 AND answer IS NULL AND expires_at > $2
+   RETURNING true AS denied`,
 );
-const withdrawAnswer = statement<never, [userCodeHash: Buffer]>(
-  "authorizations.withdraw_answer",
-  "UPDATE device_requests SET answer = NULL WHERE user_code_hash = $1 AND answer = 'approved'",
+const noteApproval = statement<never, [userCodeHash: Buffer]>(
+  "authorizations.note_approval",
+  "UPDATE device_requests SET answer = 'approved' WHERE user_code_hash = $1",
 );
 const notePoll = statement<never, [deviceCodeHash: Buffer, at: Date]>(
   "authorizations.note_poll",
@@ -201,6 +207,12 @@ export async function findTenantOfCode(database: Database, codeHash: Buffer): Pr
 
 export async function lockAuthorizationCode(tx: TenantTx, codeHash: Buffer): Promise<AuthorizationCodeRow | undefined> {
   return (await tx.query(lockCode, tx.tenantId, codeHash))[0];
+}
+
+/** Waits for another approval of the same code. @returns whether the tenant has the code */
+export async function lockApproval(tx: TenantTx, codeHash: Buffer): Promise<boolean> {
+  await tx.query(lockHash, codeHash.toString("hex"));
+  return (await lockAuthorizationCode(tx, codeHash)) !== undefined;
 }
 
 /** @param issued the session that the code was exchanged for; null if it was refused */
@@ -263,12 +275,6 @@ function networkOf(address: string): string | null {
   return `${formatIpAddress({ version: 6, bits: (parsed.bits >> 80n) << 80n })}/48`;
 }
 
-/** Makes an approved request pending again, because its enrolment failed. */
-export async function withdrawDeviceAnswer(database: Database, userCodeHash: Buffer): Promise<void> {
-  const scope = { kind: "presented-key", keyHash: userCodeHash.toString("hex") } as const;
-  await database.transaction(scope, ({ query }) => query(withdrawAnswer, userCodeHash));
-}
-
 /** Finds a request by its user code. Row-level security shows only this request. */
 export async function findByUserCode(database: Database, userCodeHash: Buffer): Promise<DeviceRequestRow | undefined> {
   const scope = { kind: "presented-key", keyHash: userCodeHash.toString("hex") } as const;
@@ -289,18 +295,15 @@ export async function noteDevicePoll(database: Database, deviceCodeHash: Buffer,
   await database.transaction(scope, ({ query }) => query(notePoll, deviceCodeHash, at));
 }
 
-/**
- * Stores the answer to a request. Only the first answer counts.
- *
- * @returns the hash of the device code; undefined if the request was answered before, or has expired
- */
-export async function storeDeviceAnswer(
-  database: Database,
-  userCodeHash: Buffer,
-  answer: "approved" | "denied",
-  now: Date,
-): Promise<Buffer | undefined> {
+/** @returns false if the request was answered before, or has expired */
+export async function denyDeviceRequest(database: Database, userCodeHash: Buffer, now: Date): Promise<boolean> {
   const scope = { kind: "presented-key", keyHash: userCodeHash.toString("hex") } as const;
-  const rows = await database.transaction(scope, ({ query }) => query(answerRequest, userCodeHash, answer, now));
-  return rows[0]?.device_code_hash;
+  const denied = await database.transaction(scope, ({ query }) => query(denyRequest, userCodeHash, now));
+  return denied.length > 0;
+}
+
+/** Records that the code of a request is stored, so that nobody answers the request again. */
+export async function noteDeviceApproval(database: Database, userCodeHash: Buffer): Promise<void> {
+  const scope = { kind: "presented-key", keyHash: userCodeHash.toString("hex") } as const;
+  await database.transaction(scope, ({ query }) => query(noteApproval, userCodeHash));
 }

@@ -1,8 +1,12 @@
 /** The device grant that enrols a device. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { unprepared } from "../../platform/db/statement.ts";
+import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { AuthorizationWorld } from "../../testing/authorization-world.ts";
+import { blocksOthers } from "../../testing/held-locks.queries.ts";
 import { publicKey, unique } from "../../testing/operations/test-records.ts";
+import { until } from "../../testing/until.ts";
 
 let world: AuthorizationWorld;
 
@@ -71,6 +75,43 @@ describe("the enrolment of a device", () => {
     await world.tenant.client.must.delete(`/tenants/devices/${enrolled.device.id}`);
     expect((await person.answer(second.user_code)).status).toBe(200);
     expect((await program.poll(second.device_code, "gatehouse-device")).status).toBe(200);
+  });
+
+  test("lets a program that polls during the approval wait", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson([])];
+    const { body: codes } = await program.requestDevice(machine());
+    const { server, tenant } = world;
+    let approval: ReturnType<typeof person.answer> | undefined;
+    await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, async ({ query }) => {
+      const tx = { tenantId: tenant.id, query };
+      await lockGeneration(tx);
+      approval = person.answer(codes.user_code);
+      await until("the approval waits", () => blocksOthers(tx));
+      const { body } = await program.poll(codes.device_code, "gatehouse-device");
+      expect(body.error).toBe("authorization_pending");
+    });
+    expect((await approval)?.status).toBe(200);
+    world.clock.advance(5_000);
+    expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
+  });
+
+  test("is approved once its code is stored, also if the server crashes before it notes the answer", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson([])];
+    const { body: codes } = await program.requestDevice(machine());
+    expect((await person.answer(codes.user_code)).status).toBe(200);
+    await world.server.database.transaction({ kind: "operator" }, ({ query }) =>
+      query(unprepared("UPDATE device_requests SET answer = NULL")),
+    );
+    expect((await person.answer(codes.user_code)).body.code).toBe("not_found");
+    expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
+  });
+
+  test("is approved once by two pages of the person at the same time", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson([])];
+    const { body: codes } = await program.requestDevice(machine());
+    const replies = await Promise.all([1, 2].map(() => person.answer(codes.user_code)));
+    expect(replies.map(({ status }) => status).sort()).toEqual([200, 404]);
+    expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
   });
 
   test("gives no token after the person was deactivated or signed out everywhere", async () => {

@@ -32,6 +32,17 @@ const maxGuesses = 10;
 const guessWindowMs = 10 * 60_000;
 const guessReason = "an unknown device code";
 
+/** A pending request that a person may answer. */
+interface FoundRequest {
+  readonly session: NonNullable<Caller["session"]>;
+  readonly client: rules.ProgramClient;
+  readonly request: queries.DeviceRequestRow;
+  /** The hash of the user code. */
+  readonly hash: Buffer;
+}
+
+type CodePurpose = Pick<queries.NewAuthorizationCode, "deviceId" | "renews">;
+
 export class DeviceRequests {
   readonly #runner: CommandRunner;
   readonly #transactions: AuthorizationTransactions;
@@ -101,57 +112,74 @@ export class DeviceRequests {
     };
   }
 
+  /**
+   * Answers a request. An approval stores the code that the program exchanges in the same transaction as its effects,
+   * so that the request is either approved or still pending, also after a crash.
+   */
   async answer(caller: Caller, context: AuthorizationContext, userCode: string, approve: boolean): Promise<void> {
-    const { session, client, request, hash } = await this.#requireDeviceRequest(caller, context, userCode);
+    const found = await this.#requireDeviceRequest(caller, context, userCode);
     const { clock, database } = this.#runner;
     const now = clock.now();
-    if (approve) {
-      requireAge(caller, request.max_age ?? undefined, now);
-      await this.#requireRecentSignIn(caller, request, now);
+    if (!approve) {
+      // Another person has already answered.
+      if (!(await queries.denyDeviceRequest(database, found.hash, now))) throw unknownCode();
+      return;
     }
-    const codeHash = await queries.storeDeviceAnswer(database, hash, approve ? "approved" : "denied", now);
-    // Another person has already answered.
-    if (codeHash === undefined) throw unknownCode();
-    if (!approve) return;
+    requireAge(caller, found.request.max_age ?? undefined, now);
+    await this.#requireRecentSignIn(caller, found.request, now);
+    await this.#approve(caller, context, found, now);
+    await queries.noteDeviceApproval(database, found.hash);
+  }
+
+  async #approve(
+    caller: Caller,
+    context: AuthorizationContext,
+    { session, client, request }: FoundRequest,
+    now: Date,
+  ): Promise<void> {
+    const { device, machine, device_code_hash: codeHash } = request;
     const code = {
       codeHash,
       sessionId: session.id,
       oauthClient: client.id,
-      program: programText(client, request.machine),
+      program: programText(client, machine),
       redirectUri: null,
       codeChallenge: null,
       expiresAt: new Date(now.getTime() + deviceCodeMs),
     };
-    const { device } = request;
+    /** @param effect what the approval does; returns what the code is for */
+    const approving = async <Tx extends TenantTx>(tx: Tx, effect: (tx: Tx) => Promise<CodePurpose>) => {
+      // Another person may approve at the same time, also one of another tenant.
+      const isApproved = await queries.lockApproval(tx, codeHash);
+      if (isApproved || !(await queries.storeCode(tx, { ...code, ...(await effect(tx)) }, now))) throw unknownCode();
+    };
     if (device === null) {
-      await this.#transactions.inTenant(caller.tenantId ?? "", (tx) => queries.storeCode(tx, code, now));
+      await this.#transactions.inTenant(caller.tenantId ?? "", (tx) => approving(tx, async () => ({})));
       return;
     }
     const { renews, ...described } = device;
-    const enrolled = { ...described, name: request.machine, userId: session.userId };
-    try {
-      if (renews !== undefined) {
-        await this.#transactions.command(caller, context, "signInOnDevice", async (tx) => {
-          const { deviceId } = renews;
+    if (renews !== undefined) {
+      const { deviceId } = renews;
+      await this.#transactions.command(caller, context, "signInOnDevice", (command) =>
+        approving(command, async (tx) => {
           const begun = await deviceSessionFrom(tx, session.id);
           await requireOwnDevice(tx, deviceId, session.userId);
           await renewDeviceSession(tx, deviceId, begun, now);
-          await queries.storeCode(tx, { ...code, deviceId, renews: true }, now);
-        });
-        return;
-      }
-      await this.#transactions.command(caller, context, "enrolDevice", async (tx) => {
+          return { deviceId, renews: true };
+        }),
+      );
+      return;
+    }
+    await this.#transactions.command(caller, context, "enrolDevice", (command) =>
+      approving(command, async (tx) => {
         const approvalPending = (await readTenantSettings(tx))?.deviceApproval === "administrator";
         const granted = grantedToSystem<"devices:write">();
-        const signedIn = { ...enrolled, approvalPending, session: await deviceSessionFrom(tx, session.id) };
+        const enrolled = { ...described, name: machine, userId: session.userId, approvalPending };
+        const signedIn = { ...enrolled, session: await deviceSessionFrom(tx, session.id) };
         const { id: deviceId } = await addDevice(tx, granted, signedIn, now);
-        await queries.storeCode(tx, { ...code, deviceId }, now);
-      });
-    } catch (error) {
-      // The person can approve again, for example after deleting another device.
-      await queries.withdrawDeviceAnswer(database, hash);
-      throw error;
-    }
+        return { deviceId };
+      }),
+    );
   }
 
   /**
@@ -174,7 +202,7 @@ export class DeviceRequests {
    *
    * @throws AppError not_found, too_many_failed_authentications
    */
-  async #requireDeviceRequest(caller: Caller, context: AuthorizationContext, text: string) {
+  async #requireDeviceRequest(caller: Caller, context: AuthorizationContext, text: string): Promise<FoundRequest> {
     const session = requireBrowser(caller);
     const { clock, database } = this.#runner;
     const { tenantId = "" } = caller;

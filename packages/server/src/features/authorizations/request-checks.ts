@@ -81,7 +81,9 @@ export function requireAge(caller: Caller, maxAge: number | undefined, now: Date
 }
 
 export function unknownCode(): AppError {
-  return new AppError("not_found", { detail: "The code is unknown, was answered, or has expired." });
+  return new AppError("not_found", {
+    detail: "The code is unknown, was answered, or has expired. Run the command again for another code.",
+  });
 }
 
 export function programText({ name }: rules.ProgramClient, machine: string): string {

@@ -95,7 +95,9 @@ export class TokenGrants {
     const hash = hashToken(request.deviceCode);
     if (this.#polls.add(hash.toString("base64")).count > pollsPerWindow) throw tooFast();
     const pending = await queries.findByDeviceCode(database, hash);
-    if (pending === undefined || pending.answer === "approved") {
+    // The code can be stored before the answer.
+    const isApproved = pending?.answer === "approved" || (await queries.findTenantOfCode(database, hash)) !== undefined;
+    if (pending === undefined || isApproved) {
       const { enrols } = requireClient(request.clientId);
       return enrols ? this.#exchangeForDevice(context, hash) : this.#exchange(context, hash, request);
     }

@@ -117,7 +117,7 @@ test("a caller without every permission cannot enable a provider, and can disabl
   expect(await providers()).toMatchObject([{ id, enabled: false }]);
 });
 
-test("a section without the provider deletes it, unless it is the owner's last way in", async () => {
+test("a section without the provider deletes it, unless it is the owner's last sign-in method", async () => {
   const owner = await ownerOf(tenant);
   const { signInUrl } = await world.enabledProvider({ name: "Example", linkVerifiedEmail: true });
   hostile.deviations = { userInfo: (info) => ({ ...info, email: owner.email }) };

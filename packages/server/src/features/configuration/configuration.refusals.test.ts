@@ -51,7 +51,7 @@ describe("a document that cannot be applied", () => {
     expect(await calls.exported()).toEqual(before);
   });
 
-  test("lists new private addresses in closed blocks, but accepts stored ones", async () => {
+  test("lists new private addresses in blocked ranges, but accepts stored ones", async () => {
     const resource = (addresses: readonly string[], type = "PRIVATE") => ({
       resources: [{ name: "R", type, addresses: addresses.map((address) => ({ address })) }],
     });
@@ -106,7 +106,7 @@ describe("a document that cannot be applied", () => {
       "/policies/SAAS/0/rule",
     ]);
     expect(errors[0]?.message).toContain('did you mean "Engineering"?');
-    expect(errors[6]?.message).toContain("in resources of the document");
+    expect(errors[6]?.message).toMatch(/^the document has no resource "/);
   });
 
   test("lists entries that break the rules of single records", async () => {

@@ -25,7 +25,7 @@ export interface TenantRecord<K extends ConfiguredKind> {
   readonly order: number;
 }
 
-/** Records by name; users by e-mail address in lower case. */
+/** Records by name; users by email address in lower case. */
 export type TenantRecords = { readonly [K in ConfiguredKind]: ReadonlyMap<string, TenantRecord<K>> } & {
   /** The ids of a resource's addresses, by text; by the id of the resource. */
   readonly addressIds: ReadonlyMap<string, ReadonlyMap<string, string>>;

@@ -1,3 +1,3 @@
-/** Public API of this feature: e-mail domains of tenants. */
+/** Public API of this feature: email domains of tenants. */
 export { findNamedTenant, isVerifiedDomain, listDomainRows } from "./domains.queries.ts";
 export { domainView } from "./domains.view.ts";

@@ -21,7 +21,7 @@ async function added({ client }: TestTenant, label: string) {
   return (await client.must.post("/tenants/domains", { domain })).body;
 }
 
-test("requests that wait for DNS share one lookup, are few per tenant, and leave places for other tenants", async () => {
+test("requests that wait for DNS share one lookup, are few per tenant, and leave slots for other tenants", async () => {
   const tenant = await server.newTenant();
   const domain = await added(tenant, "slow");
   const path = `/tenants/domains/${domain.id}/verify`;
@@ -52,7 +52,7 @@ test("requests that wait for DNS share one lookup, are few per tenant, and leave
   expect((await again).body.code).toBe("domain_not_proven");
 });
 
-test("all addresses of an IPv6 client together get half of the places", async () => {
+test("all addresses of an IPv6 client together get half of the slots", async () => {
   const tenant = await server.newTenant();
   const domain = await added(tenant, "addresses");
   const refused: number[] = [];

@@ -25,7 +25,7 @@ export async function isOutgrown(
   return [...needed].some((permission) => !held.has(permission));
 }
 
-/** The present permissions of a creator. None if the creator is unknown, deleted, deactivated or expired. */
+/** The current permissions of a creator. None if the creator is unknown, deleted, deactivated or expired. */
 async function permissionsOfCreator(
   tx: TenantTx,
   { created_by_type: type, created_by_id: id }: Creator,

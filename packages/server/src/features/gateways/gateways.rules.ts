@@ -62,7 +62,10 @@ export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
   return reachable ? "online" : "silent";
 }
 
-/** A heartbeat in the future counts as current, because the clock of the gateway or of its replica may be ahead. */
+/**
+ * A heartbeat in the future counts as current, because the clock of its replica may be ahead. The check for silent
+ * gateways takes it as received now.
+ */
 function isReachable({ last_online: lastOnline }: Heartbeat, now: Date): boolean {
   return lastOnline !== null && now.getTime() - Date.parse(lastOnline) <= reachableForMs;
 }

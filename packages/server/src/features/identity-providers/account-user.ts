@@ -43,12 +43,12 @@ export async function userOf(
     return linked;
   }
   if (email === undefined || !emailVerified) {
-    throw new NotAdmitted("the account belongs to no user, and the provider did not verify its e-mail address");
+    throw new NotAdmitted("the account belongs to no user, and the provider did not verify its email address");
   }
   const own = settings.firstSignIn === "OWN_DOMAINS" && (await isInOwnDomain(tx, email));
   const user =
     (await identities.lockUserByEmail(tx, email)) ?? (own ? await createUser(tx, identity, email, now) : undefined);
-  if (user === undefined) throw new NotAdmitted(`no user has the e-mail address ${email}`);
+  if (user === undefined) throw new NotAdmitted(`no user has the email address ${email}`);
   if (user.status === "inactive") throw new NotAdmitted(`the user ${user.email} is inactive`, user);
   if (user.status === "active" && user.isNew !== true && !settings.linkVerifiedEmail) {
     throw new NotAdmitted(`the account is not linked to ${user.email}, and linkVerifiedEmail is off`, user);

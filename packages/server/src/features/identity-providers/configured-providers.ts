@@ -11,7 +11,7 @@ export interface ConfiguredProvider extends queries.ProviderSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly enabled: boolean;
-  /** Whether a test sign-in succeeded with the present connection. */
+  /** Whether a test sign-in succeeded with the current connection. */
   readonly tested: boolean;
 }
 

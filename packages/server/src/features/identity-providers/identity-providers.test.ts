@@ -146,7 +146,7 @@ describe("an enabled provider", () => {
     expect(await limited.patch(path, { enabled: false })).toMatchObject({ status: 200 });
   });
 
-  test("that is the owner's last way in cannot be disabled or deleted", async () => {
+  test("that is the owner's last sign-in method cannot be disabled or deleted", async () => {
     const { id, signInUrl } = await enabledProvider({ linkVerifiedEmail: true });
     const path = `/tenants/identity-providers/${id}`;
     const { body } = await tenant.client.must.get("/tenants/users");

@@ -22,7 +22,7 @@ const clockToleranceSeconds = 60;
 const maxAgeSeconds = 3_600;
 const asymmetric = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA|Ed25519)$/;
 
-/** The present keys of a provider. */
+/** The current keys of a provider. */
 export interface ProviderKeys {
   readonly issuer: string;
   readonly algorithms: readonly string[];
@@ -38,7 +38,7 @@ export async function readProviderKeys(provider: Provider, access: ProviderAcces
 }
 
 /**
- * @param read reads the present keys of the provider
+ * @param read reads the current keys of the provider
  * @throws SignInFailure
  */
 export async function verifyLogoutToken(

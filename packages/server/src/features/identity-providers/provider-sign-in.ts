@@ -86,7 +86,7 @@ export class OpenIdSignIn implements ProviderSignIn {
     const provider = this.#provider(visit, row);
     try {
       const read = () => readPages(provider, this.#access(visit));
-      // A test shows the present metadata.
+      // A test shows the current metadata.
       const pages = await (purpose === "test"
         ? this.#visits.readFreshPages(visit, read)
         : this.#visits.readPages(version, read));
@@ -217,7 +217,8 @@ export class OpenIdSignIn implements ProviderSignIn {
       if (authTime === undefined) throw new NotAdmitted("the provider sent no time of authentication", user);
       if (endsBy !== undefined && endsBy <= now) throw new NotAdmitted("the provider's session has expired", user);
       await requireUnfinished(tx, ceremony, now, user);
-      await reauthenticateSession(tx, held.id, authTime < now ? authTime : now, { acr: acr ?? null, amr }, endsBy);
+      const times = { at: authTime < now ? authTime : now, now };
+      await reauthenticateSession(tx, held.id, times, { acr: acr ?? null, amr }, endsBy);
       await this.#logAttempt(tx, visit, row, { user, reason: null, note: "the person confirmed the identity again" });
     });
     return { kind: "confirmed" };
@@ -272,7 +273,7 @@ export class OpenIdSignIn implements ProviderSignIn {
       succeeded: true,
       lines: [
         `Subject: ${identity.subject}`,
-        `E-mail address: ${identity.email ?? "none"} (${identity.emailVerified ? "verified" : "not verified"})`,
+        `Email address: ${identity.email ?? "none"} (${identity.emailVerified ? "verified" : "not verified"})`,
         `Groups: ${groupOverage ? "too many for the provider to send" : (groups ?? ["none"]).slice(0, 50).join(", ")}`,
       ],
     };

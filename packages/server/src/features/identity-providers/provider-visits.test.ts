@@ -103,7 +103,7 @@ async function neighbour() {
   return (await theirs.enabledProvider({ firstSignIn: "INVITED", linkVerifiedEmail: true })).signInUrl;
 }
 
-test("a start without a place uses pages of the last minute", async () => {
+test("a start without a slot uses metadata of the last minute", async () => {
   const clock = new TestClock();
   const visits = new ProviderVisits(clock);
   const pages = { issuer: "https://login.example.com" } as ProviderPages; // only passed on
@@ -113,7 +113,7 @@ test("a start without a place uses pages of the last minute", async () => {
   const pending = new Promise<ProviderPages>((resolve) => {
     end = resolve;
   });
-  // Half of the tenant's places.
+  // Half of the tenant's slots.
   const waits = Array.from({ length: 50 }, (_, index) =>
     visits.readPages({ ...visit, providerId: `hanging ${index}` }, () => pending),
   );
@@ -162,7 +162,7 @@ test("returns from one address leave returns to others, in the tenant and elsewh
   const { callback, cookie } = await cookieOf(signInUrl, attacker);
   hang("/token");
   const refused = await flood(25, () => open(callback, attacker, cookie));
-  await until("half of the tenant's places are taken", () => held.length === 20);
+  await until("half of the tenant's slots are taken", () => held.length === 20);
   expect(refused.every((status) => status === 503)).toBe(true);
   hostile.deviations = {};
   expect(await signsIn(signInUrl, person)).toBe(true);
@@ -180,7 +180,7 @@ test("forged logout tokens for a hanging provider leave sign-ins and logouts to 
   expect(held).toHaveLength(1);
   expect(await signsIn(theirs, person, healthy)).toBe(true);
   expect((await logOut(theirs, healthy.logoutToken(), person)).statusCode).toBe(200);
-  // A genuine token of the same provider gets its place, and a person who has authenticated signs in.
+  // A genuine token of the same provider gets its slot, and a person who has authenticated signs in.
   waiting.push(logOut(signInUrl, hostile.logoutToken(), person).then((reply) => expect(reply.statusCode).toBe(503)));
   hostile.deviations = {};
   expect(sessionOf(await open(callback, person, cookie))).toBeDefined();

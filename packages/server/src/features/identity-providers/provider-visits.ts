@@ -10,7 +10,7 @@ import type { ProviderPages } from "./relying-party.ts";
 const waiting = { total: 400, perTenant: 100 };
 /** Browsers that return: each leads to several requests to the provider. */
 const returns = { total: 200, perTenant: 40 };
-/** Retained pages keep starts possible while clients take all places. */
+/** Retained pages keep starts possible while clients take all slots. */
 const retainPagesMs = 60_000;
 
 interface Visit extends CeremonyProvider {
@@ -30,7 +30,7 @@ export class ProviderVisits {
     this.#keys = new SharedReads({ clock, retainMs: 0, capacity: 0 });
   }
 
-  /** Reads the pages of a provider. If no place is free, pages that were read recently are used. */
+  /** Reads the pages of a provider. If no slot is free, pages that were read recently are used. */
   async readPages(visit: Visit, read: () => Promise<ProviderPages>): Promise<ProviderPages | "busy"> {
     const name = nameOf(visit);
     const pages = await this.readFreshPages(visit, () => this.#pages.read(name, read));
@@ -44,7 +44,7 @@ export class ProviderVisits {
     return this.#starts.run(tenantId, addressGroup, read);
   }
 
-  /** Finishes a sign-in. The places are not those of starts, because the person has authenticated. */
+  /** Finishes a sign-in. The slots are not those of starts, because the person has authenticated. */
   finish<T>({ tenantId, addressGroup }: Omit<Visit, "version">, finish: () => Promise<T>): Promise<T | "busy"> {
     return this.#returns.run(tenantId, addressGroup, finish);
   }

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import { AppError } from "../../platform/app-error.ts";
+import type { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -29,14 +30,23 @@ const count = statement<
    ON CONFLICT (tenant_id, day, recipient) DO UPDATE SET mails = counted.mails + excluded.mails
    RETURNING recipient, mails`,
 );
-const clearFormer = statement<never, [today: string]>(
+const selectFormer = statement<{ tenant_id: string }, [today: string]>(
+  "mail.tenants_with_former_counts",
+  "SELECT DISTINCT tenant_id FROM mail_counts WHERE day < $1",
+);
+const clearFormer = statement<never, [tenantId: string, today: string]>(
   "mail.clear_former_counts",
-  "DELETE FROM mail_counts WHERE day < $1",
+  "DELETE FROM mail_counts WHERE tenant_id = $1 AND day < $2",
 );
 
 /** Deletes the counts of the days before `now` of all tenants. */
-export async function clearFormerMailCounts(database: Database, now: Date): Promise<void> {
-  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearFormer, dayOf(now)));
+export async function clearFormerMailCounts(database: Database, rounds: TenantRounds, now: Date): Promise<void> {
+  const today = dayOf(now);
+  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectFormer, today));
+  const tenantIds = rows.map(({ tenant_id: id }) => id);
+  await rounds.run(tenantIds, async (tenantId, waitMs) => {
+    await database.transaction({ kind: "operator", tenantId, waitMs }, (tx) => tx.query(clearFormer, tenantId, today));
+  });
 }
 
 /**

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { newId } from "../../platform/ids.ts";
 import { blocksOthers } from "../../testing/held-locks.queries.ts";
+import { HeldTransaction } from "../../testing/held-transaction.ts";
 import { uniqueEmail } from "../../testing/operations/test-records.ts";
 import { rescanning } from "../../testing/query-plans.queries.ts";
 import { countedMailDays, makeMailCountsOlder, sealedLinkTokens } from "../../testing/sign-in-rows.queries.ts";
@@ -132,13 +133,38 @@ test("sending again does not deadlock with the sender of the former mail", async
   expect(await sealedLinkTokens(server.database, tenant.id)).toEqual([]);
 });
 
+test("a count that a command has locked does not keep those of other tenants from being deleted", async () => {
+  await invite(uniqueEmail());
+  const busy = tenant;
+  tenant = await server.newTenant();
+  await invite(uniqueEmail());
+  for (const { id } of [busy, tenant]) await makeMailCountsOlder(server.database, id);
+  const held = await HeldTransaction.begin(
+    own.connection,
+    "SELECT FROM mail_counts WHERE tenant_id = $1 FOR UPDATE",
+    busy.id,
+  );
+  const clear = async () => server.tasks.get("mail-count-retention")?.runNow();
+  const days = async (id: string) => (await countedMailDays(server.database, id)).length;
+  try {
+    await clear();
+    expect([await days(busy.id), await days(tenant.id)]).toEqual([2, 0]);
+  } finally {
+    await held.end();
+  }
+  await until("the other counts are deleted", async () => {
+    await clear();
+    return (await days(busy.id)) === 0;
+  });
+});
+
 test("the counts of former days are deleted, also without another mail", async () => {
   await invite(uniqueEmail());
   const all = await countedMailDays(server.database, tenant.id);
   await makeMailCountsOlder(server.database, tenant.id);
   await server.tasks.get("mail-count-retention")?.runNow();
   expect([all.length, await countedMailDays(server.database, tenant.id)]).toEqual([2, []]);
-  // A former day of the database, but the present one of the server, which counts.
+  // A former day of the database, but the current one of the server, which counts.
   clock.advance(-2 * dayMs);
   await invite(uniqueEmail());
   await server.tasks.get("mail-count-retention")?.runNow();

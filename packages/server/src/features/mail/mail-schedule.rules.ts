@@ -1,10 +1,19 @@
 /** When a mail that could not be sent is tried again, and when it fails. */
-import type { MailResult } from "./mail.queries.ts";
 
 const minuteMs = 60_000;
-const maxDelayMs = 60 * minuteMs;
+/** The longest delay between two attempts, in milliseconds. */
+export const maxDelayMs = 60 * minuteMs;
 /** How long a mail can wait for the SMTP server to accept it, in milliseconds: 24 hours. */
 export const maxPendingMs = 24 * 60 * minuteMs;
+
+/** The result of an attempt. */
+export interface MailResult {
+  readonly status: "pending" | "sent" | "failed";
+  readonly failures: number;
+  readonly error: string | null;
+  /** Null unless the email is pending. */
+  readonly nextAttemptAt: Date | null;
+}
 
 /** A failed attempt. */
 export interface MailFailure {

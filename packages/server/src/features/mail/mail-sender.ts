@@ -5,13 +5,17 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
+import { isBusyTenant } from "../../platform/background-failures.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import { allSettled } from "../../platform/concurrency/all-settled.ts";
+import { Semaphore } from "../../platform/concurrency/semaphore.ts";
+import { TenantRetries } from "../../platform/concurrency/tenant-retries.ts";
+import type { TenantScope } from "../../platform/db/database.ts";
 import type { Log } from "../../platform/log.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./mail.queries.ts";
 import { invitationMail } from "./mail-content.ts";
-import { afterFailure, type MailFailure } from "./mail-schedule.rules.ts";
+import { afterFailure, type MailFailure, type MailResult } from "./mail-schedule.rules.ts";
 import { mailedTokenContext } from "./mailed-token.ts";
 import type { OutgoingMail, SmtpServer } from "./smtp-server.ts";
 
@@ -32,8 +36,19 @@ export interface MailSenderOptions {
   readonly intervalMs: number;
 }
 
+/** The claim of a tenant's emails. */
+interface Turn {
+  readonly tenantId: string;
+  readonly attemptId: string;
+  /** When another replica may send the emails. */
+  readonly until: Date;
+  /** One result is stored at a time. */
+  readonly settling: Semaphore;
+}
+
 export class MailSender {
   readonly #options: MailSenderOptions;
+  readonly #retries = new TenantRetries();
   /** The tenants that have a turn now. */
   readonly #inTurn = new Map<string, Promise<void>>();
   /** The tenants that wait for their turn. */
@@ -75,28 +90,30 @@ export class MailSender {
     }
   }
 
-  /** The tenants with emails that are due, except for those that have a turn. */
+  /** The tenants with emails that are due, except for those that have a turn or pause. */
   async #tenantsWithoutTurn(): Promise<string[]> {
     const { runner, signal } = this.#options;
     if (signal.aborted) return [];
     const tenants = await queries.tenantsWithDueMails(runner.database, runner.clock.now());
-    return tenants.filter((tenantId) => !this.#inTurn.has(tenantId));
+    return tenants.filter((tenantId) => !this.#inTurn.has(tenantId) && this.#retries.isDue(tenantId));
   }
 
   /** Never rejects. The emails of a turn that failed are claimed by a later one. */
   async #turn(tenantId: string): Promise<void> {
-    const { log, signal, intervalMs } = this.#options;
     try {
-      await this.#sendSome(tenantId);
+      // Without claimed emails, all that are due are locked: by a command of the tenant, or by another replica.
+      if ((await this.#sendSome(tenantId)) > 0) this.#retries.succeeded(tenantId);
+      else this.#retries.failed(tenantId);
     } catch (error) {
-      log.warn({ tenantId, err: error }, "failed to send mails of a tenant; will retry");
-      await pause(intervalMs, undefined, { signal }).catch(() => undefined); // aborted
+      const retryMs = this.#retries.failed(tenantId);
+      this.#options.log.warn({ tenantId, err: error, retryMs }, "failed to send mails of a tenant; will retry");
     }
     this.#inTurn.delete(tenantId);
     this.#wakeUp();
   }
 
-  async #sendSome(tenantId: string): Promise<void> {
+  /** @returns the number of emails that were claimed */
+  async #sendSome(tenantId: string): Promise<number> {
     const { clock } = this.#options.runner;
     const now = clock.now();
     const attemptId = randomUUID();
@@ -106,11 +123,16 @@ export class MailSender {
     this.#freeConnections -= limit;
     let claimed: readonly queries.ClaimedMail[] = [];
     try {
-      claimed = await this.#inside(tenantId, (tx) => queries.claimMails(tx, { now, attemptId, until, limit }));
+      const waitMs = this.#retries.waitMs(tenantId);
+      claimed = await this.#inside({ kind: "tenant", tenantId, waitMs }, (tx) =>
+        queries.claimMails(tx, { now, attemptId, until, limit }),
+      );
     } finally {
       this.#free(limit - claimed.length);
     }
-    await allSettled(claimed.map((mail) => this.#send(tenantId, attemptId, mail).finally(() => this.#free(1))));
+    const turn = { tenantId, attemptId, until, settling: new Semaphore(1) };
+    await allSettled(claimed.map((mail) => this.#send(turn, mail)));
+    return claimed.length;
   }
 
   #free(connections: number): void {
@@ -136,19 +158,48 @@ export class MailSender {
     this.#isAwake = false;
   }
 
-  async #send(tenantId: string, attemptId: string, mail: queries.ClaimedMail): Promise<void> {
-    const { runner, server, log, signal } = this.#options;
-    const prepared = this.#prepare(tenantId, mail);
-    const failure = "error" in prepared ? prepared : await server.send(prepared, signal);
+  async #send(turn: Turn, mail: queries.ClaimedMail): Promise<void> {
+    const { runner, log } = this.#options;
+    const { tenantId, attemptId } = turn;
+    // Another tenant can use the connection while the result waits for a lock.
+    const failure = await this.#attempt(tenantId, mail).finally(() => this.#free(1));
     if (failure === "aborted") return;
     const now = runner.clock.now();
-    const result: queries.MailResult =
+    const result: MailResult =
       failure === undefined
         ? { status: "sent", failures: mail.failures, error: null, nextAttemptAt: null }
         : afterFailure(failure, { createdAt: new Date(mail.created_at), failures: mail.failures }, now);
     // The text of the server is for the tenant's administrators. It can contain the address of the user.
     if (failure !== undefined) log.warn({ tenantId, mailId: mail.id, status: result.status }, "failed to send a mail");
-    await this.#inside(tenantId, (tx) => queries.settleMail(tx, { id: mail.id, attemptId }, result, now));
+    await this.#settle(turn, (tx) => queries.settleMail(tx, { id: mail.id, attemptId }, result, now));
+  }
+
+  /**
+   * Stores the result of an email, one at a time of a tenant, so that its locks hold up few connections to the
+   * database. It repeats that while the claim lasts: without a result, the email is sent again.
+   */
+  async #settle({ tenantId, until, settling }: Turn, settle: (tx: TenantTx) => Promise<void>): Promise<void> {
+    const { runner, signal } = this.#options;
+    await settling.acquire();
+    try {
+      for (;;) {
+        const waitMs = this.#retries.waitMs(tenantId);
+        try {
+          return await this.#inside({ kind: "tenant", tenantId, waitMs }, settle);
+        } catch (error) {
+          if (!isBusyTenant(error) || runner.clock.now() >= until) throw error;
+          await pause(this.#retries.failed(tenantId), undefined, { signal });
+        }
+      }
+    } finally {
+      settling.release();
+    }
+  }
+
+  async #attempt(tenantId: string, mail: queries.ClaimedMail): ReturnType<SmtpServer["send"]> {
+    const { server, signal } = this.#options;
+    const prepared = this.#prepare(tenantId, mail);
+    return "error" in prepared ? prepared : server.send(prepared, signal);
   }
 
   #prepare(tenantId: string, mail: queries.ClaimedMail): OutgoingMail | MailFailure {
@@ -170,9 +221,8 @@ export class MailSender {
     return { id, to: email, ...invitationMail({ email, tenantName, url, expiresAt }) };
   }
 
-  #inside<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-    return this.#options.runner.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-      work({ tenantId, query }),
-    );
+  #inside<T>(scope: TenantScope, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    const { tenantId } = scope;
+    return this.#options.runner.database.transaction(scope, ({ query }) => work({ tenantId, query }));
   }
 }

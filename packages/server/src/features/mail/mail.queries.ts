@@ -3,8 +3,10 @@ import type { Database } from "../../platform/db/database.ts";
 import { jsonObject } from "../../platform/db/json-object.ts";
 import { statement } from "../../platform/db/statement.ts";
 import { newId } from "../../platform/ids.ts";
+import { hasCome } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { countMails } from "./mail-limits.queries.ts";
+import { type MailResult, maxDelayMs } from "./mail-schedule.rules.ts";
 
 export interface QueuedMail {
   readonly userId: string;
@@ -72,14 +74,15 @@ const insert = statement<
 );
 const selectTenants = statement<{ tenant_id: string }, [now: Date]>(
   "mail.tenants_with_due",
-  "SELECT DISTINCT tenant_id FROM mails WHERE status = 'pending' AND next_attempt_at <= $1",
+  `SELECT DISTINCT tenant_id FROM mails
+   WHERE status = 'pending' AND ${hasCome("next_attempt_at", "$1", maxDelayMs)}`,
 );
 /** An array is computed once. A plan could run the subquery of `IN` for each email, and exceed the limit each time. */
 const claim = statement<{ id: string }, [tenantId: string, now: Date, attemptId: string, until: Date, limit: number]>(
   "mail.claim",
   `UPDATE mails SET attempt_id = $3, next_attempt_at = $4
    WHERE tenant_id = $1 AND id = ANY (ARRAY (
-     SELECT id FROM mails WHERE tenant_id = $1 AND status = 'pending' AND next_attempt_at <= $2
+     SELECT id FROM mails WHERE tenant_id = $1 AND status = 'pending' AND ${hasCome("next_attempt_at", "$2", maxDelayMs)}
      ORDER BY next_attempt_at, id LIMIT $5 FOR UPDATE SKIP LOCKED))
    RETURNING id`,
 );
@@ -172,15 +175,6 @@ export async function claimMails(
     tx.tenantId,
     claimed.map(({ id }) => id),
   );
-}
-
-/** The result of an attempt. */
-export interface MailResult {
-  readonly status: "pending" | "sent" | "failed";
-  readonly failures: number;
-  readonly error: string | null;
-  /** Null unless the email is pending. */
-  readonly nextAttemptAt: Date | null;
 }
 
 /** Stores the result of an attempt, unless another replica sends the email by now. */

@@ -5,6 +5,7 @@ import { createLog } from "../../platform/log.ts";
 import { resealSecrets } from "../../platform/secrets/reseal.ts";
 import { BrowserPage } from "../../testing/browser-page.ts";
 import { deferredMailbox, Exim, eximProblem, refusedMailbox } from "../../testing/exim.ts";
+import { HeldTransaction } from "../../testing/held-transaction.ts";
 import { unique } from "../../testing/operations/test-records.ts";
 import { sealedLinkTokens } from "../../testing/sign-in-rows.queries.ts";
 import { TestClock } from "../../testing/test-clock.ts";
@@ -97,6 +98,121 @@ test("slow recipients of one tenant delay only its own mails, on a few connectio
   expect(most.get("all")).toBeLessThanOrEqual(20);
   await server.close();
   await own.drop();
+});
+
+test("a mail that failed while the clock was ahead is sent after the correction", async () => {
+  const own = await createDatabase();
+  const clock = new TestClock();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
+  const server = await startTestServer({ connection: own.connection, clock, settings });
+  const { client } = await server.newTenant();
+  await client.must.post("/tenants/users", { email: "ann@example.com", notify: true });
+  const sent: string[] = [];
+  let fails = true;
+  const send = async ({ to }: { readonly to: string }) => {
+    if (fails) return { error: "The server is not reachable.", refused: false };
+    sent.push(to);
+    return undefined;
+  };
+  const { signal } = new AbortController();
+  const log = createLog("silent");
+  const sender = new MailSender({ runner: server.runner, server: { send }, log, signal, intervalMs: 20 });
+  clock.correct(20 * hourMs);
+  await sender.run();
+  fails = false;
+  clock.correct(-20 * hourMs);
+  await sender.run();
+  expect(sent).toEqual(["ann@example.com"]);
+  await server.close();
+  await own.drop();
+});
+
+/** A server whose own sender runs for the first time after an hour, and mails of new tenants in it. */
+async function mailWorld() {
+  const own = await createDatabase();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
+  const server = await startTestServer({ connection: own.connection, settings });
+  const invite = async (domain: string, count: number) => {
+    const emails = Array.from({ length: count }, (_, index) => `person-${index}@${domain}`);
+    const { client } = await server.newTenant();
+    await client.must.post(
+      "/tenants/users",
+      emails.map((email) => ({ email, notify: true })),
+    );
+  };
+  const close = async () => {
+    await server.close();
+    await own.drop();
+  };
+  return { own, server, invite, close };
+}
+
+test("mails that a command has locked are searched once, and sent later", async () => {
+  const { own, server, invite, close } = await mailWorld();
+  await invite("example.com", 1);
+  let searches = 0;
+  let claims = 0;
+  const database = {
+    transaction: (...claim: Parameters<Database["transaction"]>) => {
+      claims += 1;
+      return server.database.transaction(...claim);
+    },
+    snapshot: (...search: Parameters<Database["snapshot"]>) => {
+      searches += 1;
+      return server.database.snapshot(...search);
+    },
+  } as unknown as Database; // the sender uses no other methods
+  const sent: string[] = [];
+  const send = async ({ to }: { readonly to: string }) => void sent.push(to);
+  const stop = new AbortController();
+  const runner = { ...server.runner, database };
+  const log = createLog("silent");
+  const sender = new MailSender({ runner, server: { send }, log, signal: stop.signal, intervalMs: 20 });
+  const held = await HeldTransaction.begin(own.connection, "SELECT FROM mails FOR UPDATE");
+  try {
+    let hasEnded = false;
+    const run = sender.run().finally(() => {
+      hasEnded = true;
+    });
+    await until("the mails are searched", () => hasEnded || searches > 2);
+    stop.abort();
+    await run;
+    expect({ searches, claims }).toEqual({ searches: 2, claims: 1 });
+  } finally {
+    await held.end();
+  }
+  const { signal } = new AbortController();
+  const later = new MailSender({ runner, server: { send }, log, signal, intervalMs: 20 });
+  await until("the mail is sent", async () => {
+    await later.run();
+    return sent.length === 1;
+  });
+  await close();
+});
+
+test("mails whose results wait for locks leave their connections to others", async () => {
+  const { own, server, invite, close } = await mailWorld();
+  const busy = Array.from({ length: 6 }, (_, index) => `busy-${index}.example`);
+  for (const domain of busy) await invite(domain, 5);
+  const sent: string[] = [];
+  const send = async ({ to }: { readonly to: string }) => void sent.push(to);
+  const { signal } = new AbortController();
+  const log = createLog("silent");
+  const held = await HeldTransaction.begin(own.connection, "SELECT FROM enrolment_links FOR UPDATE");
+  const run = new MailSender({ runner: server.runner, server: { send }, log, signal, intervalMs: 20 }).run();
+  try {
+    await until("most mails are sent", () => sent.length >= 20);
+    await invite("quick.example", 1);
+    // Results wait for up to 15 seconds.
+    await until("the other tenant's mail is sent", () => sent.includes("person-0@quick.example"), 10_000);
+  } finally {
+    await held.end();
+  }
+  await run;
+  expect(sent).toHaveLength(31);
+  await close();
 });
 
 test("a failed search for due mails ends the task after the mails in progress", async () => {

@@ -10,6 +10,7 @@ import {
   sourcesAtGateways,
 } from "@gatehouse/policy/enforcement/device-sources";
 import type { Model } from "@gatehouse/policy/model/model";
+import { portsOf } from "@gatehouse/policy/model/protocol-lists";
 import type { Work } from "@gatehouse/policy/work";
 import type { CommandRunner } from "../../platform/command.ts";
 import { readDevicesOfUser } from "../devices/devices.api.ts";
@@ -98,7 +99,7 @@ function resourceIn({ facts: { id, name, addresses } }: Explained): NonNullable<
     name,
     addresses: addresses
       .slice(0, shownAddresses)
-      .map(({ address, protocols }) => ({ address, tcp: protocols.flatMap(tcpRanges).slice(0, shownRanges) })),
+      .map(({ address, protocols }) => ({ address, tcp: portsOf(protocols).flatMap(tcpRanges).slice(0, shownRanges) })),
   };
 }
 

@@ -30,7 +30,7 @@ export interface PolicySettingsRow {
   readonly description: string;
   /** The name of the admission rule. */
   readonly rule: string;
-  /** Names; e-mail addresses of users. Gateways are in the order given. */
+  /** Names; email addresses of users. Gateways are in the order given. */
   readonly groups: readonly string[];
   readonly users: readonly string[];
   readonly devices: readonly { readonly publicKey: string; readonly name: string }[];
@@ -168,7 +168,7 @@ const shown: Readonly<Record<PolicyList, string>> = {
   gateways: "listed.name",
 };
 
-// One index look-up for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole
+// One index lookup for each policy and each name in it. As joins, PostgreSQL would choose nested loops over whole
 // tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason,
 // lists take the tenant from the policy: for a parameter, PostgreSQL may choose an index that has all policies of the
 // tenant.

@@ -20,7 +20,7 @@ interface Expected {
   active: boolean;
 }
 
-/** The policy of a step, as a fraction of the present list. */
+/** The policy of a step, as a fraction of the current list. */
 const place = fc.double({ min: 0, max: 0.999, noNaN: true });
 const type = fc.constantFrom<PolicyType>(...types);
 

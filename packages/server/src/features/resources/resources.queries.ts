@@ -156,7 +156,7 @@ const selectForChange = statement<ResourceRow, [tenantId: string, id: string]>(
   "resources.lock",
   `SELECT ${columns} FROM resources AS item WHERE item.tenant_id = $1 AND item.id = $2 FOR UPDATE`,
 );
-// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
+// One index lookup for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
 // tables when it underestimates them: a tenant that was just filled is not in its statistics. For the same reason,
 // parts take the tenant from their record: for a parameter, PostgreSQL may choose an index that has all records of the
 // tenant.

@@ -1,4 +1,4 @@
-/** Reads the part of the tenant's present state that the plan of a revert needs. */
+/** Reads the part of the tenant's current state that the plan of a revert needs. */
 import type { ReferencedNoun } from "../../platform/record-references.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { accessTestView, readAccessTest, readAccessTests } from "../access-tests/access-tests.api.ts";

@@ -6,9 +6,9 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** The system roles of every tenant. The contract's permissions list their grants. */
 const systemRoles: Readonly<Record<RoleType, { readonly name: string; readonly description: string }>> = {
-  OWNER: { name: "Owner", description: "Owns the organisation. There is exactly one." },
+  OWNER: { name: "Owner", description: "Owns the organisation. There is exactly one owner." },
   ADMIN: { name: "Administrator", description: "Administers everything." },
-  DEFAULT: { name: "Default", description: "Uses the network and administers nothing." },
+  DEFAULT: { name: "Default", description: "Administers nothing. Access to resources comes from policies." },
   BASIC: { name: "Basic", description: "Reads the network's configuration." },
   BILLING: { name: "Billing", description: "Reads users, groups and devices." },
   AUDITOR: {

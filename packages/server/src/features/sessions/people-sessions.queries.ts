@@ -1,5 +1,6 @@
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { laterTime } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** The way in which a person signed in. */
@@ -117,10 +118,11 @@ const touch = statement<never, [tenantId: string, id: string, at: Date]>(
 );
 const updateAuthentication = statement<
   never,
-  [tenantId: string, id: string, at: Date, acr: string | null, amr: readonly string[], endsBy: Date | null]
+  [tenantId: string, id: string, at: Date, acr: string | null, amr: readonly string[], endsBy: Date | null, now: Date]
 >(
   "sessions.reauthenticate",
-  `UPDATE sessions SET auth_time = greatest(auth_time, $3), acr = $4, amr = $5, expires_at = least(expires_at, $6)
+  `UPDATE sessions SET auth_time = ${laterTime("auth_time", "$3", "$7")}, acr = $4, amr = $5,
+     expires_at = least(expires_at, $6)
    WHERE tenant_id = $1 AND id = $2`,
 );
 const lockOne = statement<PersonSessionRow, [tenantId: string, id: string]>(
@@ -203,16 +205,17 @@ export async function touchPersonSession(database: Database, tenantId: string, i
 /**
  * Stores that the person authenticated again.
  *
+ * @param times when the person authenticated, and the present time
  * @param endsBy the latest end of the session; undefined if the authentication does not limit it
  */
 export async function reauthenticateSession(
   tx: TenantTx,
   id: string,
-  at: Date,
+  { at, now }: { readonly at: Date; readonly now: Date },
   { acr, amr }: Pick<PersonSessionRow, "acr" | "amr">,
   endsBy?: Date,
 ): Promise<void> {
-  await tx.query(updateAuthentication, tx.tenantId, id, at, acr, amr, endsBy ?? null);
+  await tx.query(updateAuthentication, tx.tenantId, id, at, acr, amr, endsBy ?? null, now);
 }
 
 export async function lockPersonSession(tx: TenantTx, id: string): Promise<PersonSessionRow | undefined> {

@@ -215,7 +215,7 @@ export class PasskeySignIn implements PeopleSignIn {
     const accepted = await this.#inTenant(user.tenantId, async (tx) => {
       if (!(await this.#accept(tx, ceremony))) return false;
       if (!(await passkeys.notePasskeyUse(tx, passkey.id, now, verified))) return false;
-      await reauthenticateSession(tx, session.id, now, { acr: null, amr: passkeyMethods });
+      await reauthenticateSession(tx, session.id, { at: now, now }, { acr: null, amr: passkeyMethods });
       return true;
     });
     if (!accepted) await this.#refuse(attempt, context, "the challenge was answered before, or the passkey removed");

@@ -12,7 +12,7 @@ export interface RecoveryCodeRow {
 export interface SignInAttempt {
   readonly id: string;
   readonly userId: string | null;
-  /** The user's e-mail address at that time. */
+  /** The user's email address at that time. */
   readonly userName: string | null;
   readonly method: SignInMethod;
   readonly providerId?: string | undefined;
@@ -25,6 +25,11 @@ export interface SignInAttempt {
   readonly note?: string | undefined;
 }
 
+/**
+ * How long expired challenges are kept, in milliseconds: longer than the clocks of replicas differ. A replica whose
+ * clock is behind could accept a deleted one again.
+ */
+const challengesKeptForMs = 60 * 60_000;
 /** How long attempts are kept, in milliseconds: 90 days. */
 const attemptsKeptForMs = 90 * 24 * 60 * 60_000;
 
@@ -57,7 +62,7 @@ const useChallenge = statement<{ used: boolean }, [tenantId: string, hash: Buffe
   `INSERT INTO used_challenges (tenant_id, challenge_hash, expires_at) VALUES ($1, $2, $3)
    ON CONFLICT DO NOTHING RETURNING true AS used`,
 );
-const removeOldChallenges = statement<never, [tenantId: string, now: Date]>(
+const removeOldChallenges = statement<never, [tenantId: string, before: Date]>(
   "sign_in.delete_old_challenges",
   "DELETE FROM used_challenges WHERE tenant_id = $1 AND expires_at < $2",
 );
@@ -106,7 +111,7 @@ export async function storeRecoveryCode(tx: TenantTx, userId: string, codeHash: 
 
 /** Accepts a challenge. Returns false if it was answered before. */
 export async function acceptChallenge(tx: TenantTx, hash: Buffer, expiresAt: Date, now: Date): Promise<boolean> {
-  await tx.query(removeOldChallenges, tx.tenantId, now);
+  await tx.query(removeOldChallenges, tx.tenantId, new Date(now.getTime() - challengesKeptForMs));
   return (await tx.query(useChallenge, tx.tenantId, hash, expiresAt)).length > 0;
 }
 

@@ -149,6 +149,21 @@ describe("signing in with a passkey", () => {
     );
   });
 
+  test("accepts no challenge again on a replica whose clock is behind the one that deletes challenges", async () => {
+    const [{ passkey }, another] = [await enrolled(), await enrolled()];
+    const page = new BrowserPage(server);
+    const { body, headers } = await page.post("/console/sign-in/options");
+    const ceremony = /gatehouse_ceremony=([^;,]+)/.exec(headers["set-cookie"] ?? "")?.[1] ?? "";
+    // Synchronized passkeys have no counter, which would also reveal the second use.
+    const response = passkey.authenticate(body.options, { counter: 0 });
+    expect((await page.post("/console/sign-in", { response })).status).toBe(201);
+    clock.correct(6 * minuteMs);
+    expect((await new BrowserPage(server).signIn(another.passkey)).status).toBe(201);
+    clock.correct(-6 * minuteMs);
+    page.setCookie("gatehouse_ceremony", ceremony);
+    expect((await page.post("/console/sign-in", { response })).status).toBe(401);
+  });
+
   test("refuses a challenge that was asked for another purpose", async () => {
     const { page, passkey } = await enrolled();
     const { body } = await page.post("/console/account/authentication/options");
@@ -241,7 +256,7 @@ describe("a recovery code", () => {
   });
 });
 
-describe("the last way in", () => {
+describe("the last sign-in method", () => {
   test("cannot be removed by the person or by an administrator for the owner", async () => {
     const owner = await ownerOf(tenant);
     const [page, passkey] = [new BrowserPage(server), new VirtualPasskey(origin)];
@@ -317,6 +332,16 @@ describe("dangerous operations", () => {
       /^Bearer .*error="insufficient_user_authentication".*max_age="900"$/,
     );
     expect((await page.get("/tenants/users")).status).toBe(200);
+    expect((await page.stepUp(passkey)).status).toBe(204);
+    expect((await makeKey(page)).status).toBe(201);
+  });
+
+  test("require another authentication if the clock was ahead during the last one", async () => {
+    clock.correct(300 * minuteMs);
+    const { page, passkey } = await enrolled();
+    expect((await makeKey(page)).status).toBe(201);
+    clock.correct(-300 * minuteMs);
+    expect((await makeKey(page)).body.code).toBe("recent_authentication_required");
     expect((await page.stepUp(passkey)).status).toBe(204);
     expect((await makeKey(page)).status).toBe(201);
   });

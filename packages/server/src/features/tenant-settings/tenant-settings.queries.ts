@@ -118,7 +118,7 @@ export async function readConfigurationLifeMs(tx: TenantTx): Promise<number> {
   return configurationLifetime * 1_000;
 }
 
-/** Ends present sessions as early as the settings require. Sessions never last longer than they began with. */
+/** Ends existing sessions as early as the settings require. Sessions never last longer than they began with. */
 export async function shortenSessions(
   tx: TenantTx,
   settings: Pick<TenantSettings, "sessionLifetime" | "sessionIdleTime">,

@@ -86,7 +86,7 @@ test.each(["sessionLifetime", "sessionIdleTime"])("%s has limits", async (field)
   }
 });
 
-test("lifetimes apply to new sessions, and shorter ones to present sessions", async () => {
+test("lifetimes apply to new sessions, and shorter ones to existing sessions", async () => {
   const { id, client } = await server.newTenant();
   const owner = await ownerOf({ client });
   const sessionsOf = async () =>

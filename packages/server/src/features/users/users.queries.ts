@@ -127,7 +127,7 @@ const selectForChange = statement<UserRow, [tenantId: string, id: string]>(
   "users.lock",
   `SELECT ${columns} FROM users WHERE tenant_id = $1 AND id = $2 FOR UPDATE`,
 );
-// One index look-up for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
+// One index lookup for each record and each of its names. As joins, PostgreSQL would choose nested loops over whole
 // tables when it underestimates them: a tenant that was just filled is not in its statistics.
 const selectAll = statement<UserSettingsRow, [tenantId: string]>(
   "users.read_all",

@@ -24,6 +24,9 @@ export const retryDelaysMs: readonly number[] = [
  */
 const postponementsMs = { first: 30 * secondMs, longest: 10 * minuteMs } as const;
 
+/** The longest time between two attempts, in milliseconds. */
+export const longestDelayMs = Math.max(...retryDelaysMs);
+
 /** The random share of a delay, so that messages that failed together are not retried together. */
 const jitter = 0.2;
 

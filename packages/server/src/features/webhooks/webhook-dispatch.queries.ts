@@ -2,9 +2,24 @@
 import type { DeliveryStatus, WebhookAttempt } from "@gatehouse/contract/records/webhook";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
+import { ofFuture } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endOfGeneration, type FeedPosition } from "../events/events.api.ts";
+import { longestDelayMs } from "./retry-schedule.rules.ts";
 import type { DeliveryRow } from "./webhook-deliveries.queries.ts";
+
+/** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
+export const jobTimeoutMs = 120_000;
+
+/** SQL: the pending deliveries of a webhook whose next attempt, or the end of whose job, is of the future. */
+const deliveriesOfFuture = (now: string) => `(
+  SELECT next.id FROM webhook_deliveries AS next
+  WHERE next.tenant_id = webhook.tenant_id AND next.webhook_id = webhook.id AND next.status = 'PENDING'
+    AND ${ofFuture("next.next_attempt_at", now, longestDelayMs)}
+  UNION ALL
+  SELECT queued.id FROM webhook_deliveries AS queued
+  WHERE queued.tenant_id = webhook.tenant_id AND queued.webhook_id = webhook.id AND queued.status = 'PENDING'
+    AND ${ofFuture("queued.queued_until", now, jobTimeoutMs)})`;
 
 /** The position of a webhook that has read a whole generation. */
 const { eventId: highestId } = endOfGeneration(0);
@@ -23,7 +38,18 @@ const selectTenantsWithWork = statement<{ tenant_id: string }, [now: Date]>(
        AND item.next_attempt_at <= $1 AND (item.queued_until IS NULL OR item.queued_until <= $1)
      LIMIT 1
    ) AS due
-   WHERE webhook.active`,
+   WHERE webhook.active
+   UNION
+   SELECT webhook.tenant_id FROM webhooks AS webhook
+   WHERE webhook.active AND EXISTS ${deliveriesOfFuture("$1")}`,
+);
+const restartOfFuture = statement<never, [tenantId: string, now: Date]>(
+  "webhook_dispatch.restart_of_future",
+  `UPDATE webhook_deliveries AS item
+   SET next_attempt_at = least(item.next_attempt_at, $2), job_id = NULL, queued_until = NULL
+   WHERE item.tenant_id = $1 AND item.status = 'PENDING' AND item.id IN (
+     SELECT late.id FROM webhooks AS webhook CROSS JOIN LATERAL ${deliveriesOfFuture("$2")} AS late
+     WHERE webhook.tenant_id = $1)`,
 );
 const selectTenants = statement<{ tenant_id: string }, []>(
   "webhook_dispatch.all_tenants",
@@ -256,7 +282,10 @@ export interface JobLimits {
   readonly perTenant: number;
 }
 
-/** Due deliveries that no job holds, within the limits. Webhooks with fewer jobs take precedence. */
+/**
+ * Due deliveries that no job holds, within the limits. Webhooks with fewer jobs take precedence. Deliveries with times
+ * of the future become due, and no job holds them any more.
+ */
 export async function lockDueDeliveries(
   tx: TenantTx,
   now: Date,
@@ -264,6 +293,7 @@ export async function lockDueDeliveries(
 ): Promise<readonly string[]> {
   // A separate statement: the next one must see the jobs that were committed before the lock was released.
   await tx.query(lockJobs, tx.tenantId);
+  await tx.query(restartOfFuture, tx.tenantId, now);
   return (await tx.query(lockDue, tx.tenantId, now, perWebhook, perTenant)).map(({ id }) => id);
 }
 

@@ -6,10 +6,12 @@
  */
 import { changeKinds } from "@gatehouse/contract/event-types";
 import type { Clock } from "../../platform/clock.ts";
+import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import { newId } from "../../platform/ids.ts";
 import type { JobQueue } from "../../platform/jobs/job-queue.ts";
+import type { Log } from "../../platform/log.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endOfGeneration, eventsAfter, type FeedPosition } from "../events/events.api.ts";
@@ -22,8 +24,6 @@ const entriesAtOnce = 500;
 const deliveriesAtOnce = 2_000;
 /** Concurrent attempts, over all replicas. One tenant uses at most half of the attempts of a replica. */
 const jobLimits = { perWebhook: 4, perTenant: 8 };
-/** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
-export const jobTimeoutMs = 120_000;
 /**
  * How long the deliveries of a full webhook are not counted again, in milliseconds. Runs are frequent, and half of the
  * deliveries have to end before it continues.
@@ -47,6 +47,7 @@ export interface WebhookDispatcherOptions {
   readonly database: Database;
   readonly jobs: Pick<JobQueue, "enqueue" | "wake">;
   readonly clock: Clock;
+  readonly log: Log;
   readonly limits?: DeliveryLimits | undefined;
   /** Called if there is more work. */
   readonly changed: () => void;
@@ -56,9 +57,15 @@ export class WebhookDispatcher {
   readonly #options: WebhookDispatcherOptions;
   /** The full webhooks of each tenant, and when they are counted again, by `clock.elapsedMs()`. */
   readonly #full = new Map<string, Map<string, number>>();
+  readonly #dispatching: TenantRounds;
+  readonly #clearing: TenantRounds;
 
   constructor(options: WebhookDispatcherOptions) {
+    const { log } = options;
     this.#options = options;
+    this.#dispatching = new TenantRounds({ log, failed: "failed to dispatch webhook messages; will retry" });
+    const failed = "failed to clear the delivery log of webhooks; will retry";
+    this.#clearing = new TenantRounds({ log, failed, slowMs: Number.POSITIVE_INFINITY });
   }
 
   /**
@@ -67,18 +74,12 @@ export class WebhookDispatcher {
    */
   async run(): Promise<void> {
     const { database, clock, jobs, changed } = this.#options;
-    let failure: unknown;
     this.#forgetFull();
-    for (const tenantId of await queries.tenantsWithWork(database, clock.now())) {
-      try {
-        if (await this.#follow(tenantId)) changed();
-        if (await this.#assign(tenantId)) jobs.wake();
-      } catch (error) {
-        // An error in one tenant must not stop the others.
-        failure ??= error;
-      }
-    }
-    if (failure !== undefined) throw failure;
+    const tenantIds = await queries.tenantsWithWork(database, clock.now());
+    await this.#dispatching.run(tenantIds, async (tenantId, waitMs) => {
+      if (await this.#follow(tenantId, waitMs)) changed();
+      if (await this.#assign(tenantId, waitMs)) jobs.wake();
+    });
   }
 
   /** Deletes finished deliveries from the log: after the retention time, and beyond the number that it keeps. */
@@ -86,13 +87,14 @@ export class WebhookDispatcher {
     const { database, clock } = this.#options;
     const { logged } = this.#limits;
     const before = new Date(clock.now().getTime() - logRetentionMs);
-    for (const tenantId of await queries.tenantsWithWebhooks(database)) {
-      const clearAll = async (clear: (tx: TenantTx) => Promise<number>) => {
-        while ((await this.#inside(tenantId, clear)) === clearedAtOnce);
+    const clear: TenantTask = async (tenantId, waitMs) => {
+      const clearAll = async (clearSome: (tx: TenantTx) => Promise<number>) => {
+        while ((await this.#inside(tenantId, waitMs, clearSome)) === clearedAtOnce);
       };
       await clearAll((tx) => queries.clearDeliveries(tx, before, clearedAtOnce));
       await clearAll((tx) => queries.clearDeliveriesBeyond(tx, logged, clearedAtOnce));
-    }
+    };
+    await this.#clearing.run(await queries.tenantsWithWebhooks(database), clear);
   }
 
   get #limits(): DeliveryLimits {
@@ -109,12 +111,12 @@ export class WebhookDispatcher {
   }
 
   /** @returns whether there may be more entries */
-  async #follow(tenantId: string): Promise<boolean> {
+  async #follow(tenantId: string, waitMs: number): Promise<boolean> {
     const now = this.#options.clock.now();
     const { pending: limit } = this.#limits;
     const elapsedMs = this.#options.clock.elapsedMs();
     const known = this.#full.get(tenantId) ?? new Map<string, number>();
-    return this.#inside(tenantId, async (tx) => {
+    return this.#inside(tenantId, waitMs, async (tx) => {
       // Read the generation first: the entries of all generations up to it are visible afterwards.
       const generation = (await readGeneration(tx)) ?? 0;
       const end = endOfGeneration(generation);
@@ -170,21 +172,21 @@ export class WebhookDispatcher {
   }
 
   /** @returns whether jobs were added */
-  async #assign(tenantId: string): Promise<boolean> {
+  async #assign(tenantId: string, waitMs: number): Promise<boolean> {
     const now = this.#options.clock.now();
-    return this.#inside(tenantId, async (tx) => {
+    return this.#inside(tenantId, waitMs, async (tx) => {
       const due = await queries.lockDueDeliveries(tx, now, jobLimits);
       if (due.length === 0) return false;
       const assigned = due.map((deliveryId) => ({ deliveryId, jobId: newId() }));
-      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + jobTimeoutMs));
+      await queries.assignDeliveries(tx, assigned, new Date(now.getTime() + queries.jobTimeoutMs));
       const jobs = assigned.map(({ deliveryId, jobId }) => ({ id: jobId, content: { tenantId, deliveryId } }));
       await this.#options.jobs.enqueue(tx, "webhook-deliveries", jobs);
       return true;
     });
   }
 
-  #inside<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-    return this.#options.database.transaction({ kind: "tenant", tenantId }, (transaction) =>
+  #inside<T>(tenantId: string, waitMs: number, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    return this.#options.database.transaction({ kind: "tenant", tenantId, waitMs }, (transaction) =>
       work({ tenantId, query: transaction.query }),
     );
   }

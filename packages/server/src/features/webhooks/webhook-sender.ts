@@ -16,7 +16,6 @@ import { hasEvent, readEventUpTo } from "../events/events.api.ts";
 import { judge, lastsTooLong, postponementMs, type Verdict } from "./retry-schedule.rules.ts";
 import { type DeliveryRow, giveUpDeliveries } from "./webhook-deliveries.queries.ts";
 import * as queries from "./webhook-dispatch.queries.ts";
-import { jobTimeoutMs } from "./webhook-dispatcher.ts";
 import { signingSecrets } from "./webhook-secrets.queries.ts";
 import { secretContext, signedHeaders } from "./webhook-signatures.ts";
 import { lockWebhook, readWebhook, updateWebhook, type WebhookRow } from "./webhooks.queries.ts";
@@ -91,7 +90,7 @@ export class WebhookSender {
   async #prepare(tx: TenantTx, assigned: queries.Assignment): Promise<Prepared | undefined> {
     const { clock, runner } = this.#options;
     const now = clock.now();
-    const until = new Date(now.getTime() + jobTimeoutMs);
+    const until = new Date(now.getTime() + queries.jobTimeoutMs);
     const delivery = await queries.claimDelivery(tx, assigned, until);
     if (delivery === undefined) return undefined;
     const [webhook, secrets, event] = await Promise.all([

@@ -39,9 +39,9 @@ export interface DeliverWebhooksOptions {
  * @param changed called if there may be work for the dispatcher
  */
 export function deliverWebhooks(options: DeliverWebhooksOptions, changed: () => void): WebhookDispatcher {
-  const { runner, jobs, follower, clock, settings } = options;
+  const { runner, jobs, follower, clock, log, settings } = options;
   const limits = { ...deliveryLimits, pending: settings.pendingLimit ?? deliveryLimits.pending };
-  const dispatcher = new WebhookDispatcher({ database: runner.database, jobs, clock, limits, changed });
+  const dispatcher = new WebhookDispatcher({ database: runner.database, jobs, clock, log, limits, changed });
   const sender = new WebhookSender({ runner, clock, ...settings });
   follower.subscribe({ changed, missed: changed });
   jobs.work({

@@ -1,5 +1,7 @@
 /** Many events: of one tenant beside others, and more than a receiver accepts. */
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import type { Database } from "../../platform/db/database.ts";
+import { testLog } from "../../testing/test-log.ts";
 import type { TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
@@ -27,12 +29,13 @@ beforeEach(async () => {
 afterAll(() => world.close());
 
 /** A dispatcher without jobs. `turn` returns whether there is more to do. */
-function newDispatcher(limits?: DeliveryLimits) {
+function newDispatcher(limits?: DeliveryLimits, database: Database = world.server.database) {
   let more = false;
   const dispatcher = new WebhookDispatcher({
-    database: world.server.database,
+    database,
     jobs: { enqueue: async () => {}, wake() {} },
     clock: world.clock,
+    log: testLog,
     limits,
     changed: () => {
       more = true;
@@ -67,6 +70,42 @@ test("a tenant with many events does not delay the messages of another", async (
   expect((await countsOf(id)).PENDING).toBeLessThan(1_200);
   await finish();
   expect(await countsOf(id)).toEqual({ PENDING: 1_200 });
+});
+
+test("a tenant whose connections are busy does not delay the messages of others", async () => {
+  const tenants = [tenant, await world.server.newTenant(), await world.server.newTenant()];
+  const ids = new Map<string, string>();
+  for (const each of tenants) {
+    ids.set(each.id, (await createWebhook(each, url, { events: ["protocol.created"] })).id);
+    await makeNews(each);
+  }
+  const pendingOf = async (tenantId: string) =>
+    (await deliveryCounts(world.server.database, tenantId, ids.get(tenantId) ?? "")).PENDING ?? 0;
+  let busy = "";
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { database } = world.server;
+  const transaction: Database["transaction"] = async (scope, ...work) => {
+    const tenantId = scope.kind === "tenant" ? scope.tenantId : "";
+    // Whichever tenant of this test comes first.
+    if (busy === "" && ids.has(tenantId)) busy = tenantId;
+    if (busy === tenantId) await released;
+    return database.transaction(scope, ...work);
+  };
+  const snapshot = database.snapshot.bind(database);
+  const busyFirst = { transaction, snapshot } as unknown as Database; // the dispatcher uses no other methods
+  const running = newDispatcher(undefined, busyFirst).turn();
+  const others = () => tenants.filter(({ id }) => id !== busy);
+  await until("the others' messages are made", async () => {
+    const pending = await Promise.all(others().map(({ id }) => pendingOf(id)));
+    return busy !== "" && pending.every((count) => count === 1);
+  });
+  expect(await pendingOf(busy)).toBe(0);
+  release();
+  await running;
+  expect(await pendingOf(busy)).toBe(1);
 });
 
 test("a turn of a tenant with many webhooks is no longer than that of others", async () => {

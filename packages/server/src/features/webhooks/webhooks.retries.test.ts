@@ -9,7 +9,7 @@ import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import type { TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
-import { insertAuditEntries, insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
+import { holdDeliveries, insertAuditEntries, insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
 import {
   createWebhook,
   createWebhookWorld,
@@ -89,6 +89,17 @@ describe("a message that is not taken", () => {
     expect(await attemptsCounted()).toEqual({ retried: retried + 10, "given-up": givenUp + 1, delivered });
     // Each attempt is signed at its own time.
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-timestamp"])).size).toBe(11);
+  });
+
+  test("is sent again at once if the clock was days ahead at the last attempt", async () => {
+    receiver.answer = inTurn(answering(500), answering(204));
+    const { id } = await createWebhook(tenant, receiver.url, { events: ["protocol.created"] });
+    world.clock.correct(3 * dayMs);
+    await makeNews(tenant);
+    const { nextAttemptAt } = await onlyDelivery(tenant, id, attempted(1));
+    world.clock.correct(-3 * dayMs);
+    expect(Date.parse(nextAttemptAt) - world.clock.now().getTime()).toBeGreaterThan(2 * dayMs);
+    expect(await onlyDelivery(tenant, id, isDelivered)).toMatchObject({ attempts: { length: 2 } });
   });
 
   test("is not sent before its time", async () => {
@@ -311,14 +322,26 @@ test("the log drops finished deliveries after thirty days, and nothing else", as
   const { id } = await createWebhook(own, receiver.url);
   await insertStaleDelivery(server.database, own.id, id, randomUUID());
   await own.client.must.post(`/tenants/webhooks/${id}/test`);
-  const jobs = new JobQueue({ connection, log: createLog("silent") });
-  const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock, changed() {} });
+  const log = createLog("silent");
+  const jobs = new JobQueue({ connection, log });
+  const dispatcher = new WebhookDispatcher({ database: server.database, jobs, clock, log, changed() {} });
   clock.advance(29 * dayMs);
   await dispatcher.clearLog();
   expect(await deliveriesOf(own, id)).toHaveLength(2);
   clock.advance(2 * dayMs);
   await dispatcher.clearLog();
   expect(await deliveriesOf(own, id)).toMatchObject([{ status: "PENDING" }]);
+  await close();
+});
+
+test("a message of a job that ended with its replica while the clock was days ahead is sent", async () => {
+  const { server, clock, close, replica } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const { id } = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
+  await own.client.must.post(`/tenants/webhooks/${id}/test`);
+  await holdDeliveries(server.database, own.id, id, new Date(clock.now().getTime() + 3 * dayMs));
+  await replica({ deliver: true });
+  await onlyDelivery(own, id, isDelivered);
   await close();
 });
 

@@ -148,6 +148,48 @@ test("a failed renewal leaves the certificate, is repeated later each time, and 
   expect(renewed.find(({ check }) => check === "tls")?.status).toBe("ok");
 });
 
+test("a failed order is repeated at once after the clock was far ahead", async () => {
+  let fails = true;
+  const server = await replica(async () => {
+    if (fails) throw new Error("the certificate of the authority has expired");
+    return issued(firstCertificate);
+  });
+  clock.correct(yearMs);
+  await run(server);
+  fails = false;
+  await run(server);
+  expect(orders).toHaveLength(1);
+  clock.correct(-yearMs);
+  await run(server);
+  expect(certOf(server)).toBe(firstCertificate.cert);
+});
+
+test("an order of a replica that is lost is taken over after its clock was far ahead", async () => {
+  const first = await replica(never);
+  clock.correct(yearMs);
+  const firstRun = run(first);
+  await until("the first order runs", () => orders.length === 1);
+  clock.correct(-yearMs);
+  const second = await replica(async () => issued(firstCertificate));
+  await run(second);
+  expect(certOf(second)).toBe(firstCertificate.cert);
+  first.stop();
+  await firstRun;
+});
+
+test("a clock to which each new certificate is due for renewal orders one a day", async () => {
+  // The test certificate is valid for 100 years.
+  clock.correct(70 * yearMs);
+  const servers = await Promise.all([1, 2].map(() => replica(async () => issued(firstCertificate))));
+  for (const server of [...servers, ...servers]) await run(server);
+  const restarted = await replica(async () => issued(firstCertificate));
+  await run(restarted);
+  expect(orders).toHaveLength(1);
+  clock.advance(24 * 60 * minuteMs);
+  await run(restarted);
+  expect(orders).toHaveLength(2);
+});
+
 test("an order of a replica that is lost is taken over after 15 minutes", async () => {
   let lost: (error: Error) => void = () => undefined;
   const first = await replica(() => new Promise((_resolve, reject) => (lost = reject)));
@@ -201,7 +243,7 @@ test.each([
   if (status === "problem") expect(found?.message).toContain(`${host} cannot be used: TLS cannot use the certificate`);
 });
 
-test("a new certificate with an unreadable chain leaves the present one, and is ordered again", async () => {
+test("a new certificate with an unreadable chain leaves the current one, and is ordered again", async () => {
   let next: { cert: string; key: string } = firstCertificate;
   const server = await replica(async () => issued(next));
   await run(server);

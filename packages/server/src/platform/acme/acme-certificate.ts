@@ -42,11 +42,8 @@ const pollMs = 5_000;
 /** Longer than two polls. */
 const defaultSettleMs = 12_000;
 const defaultDeadlineMs = 10 * 60_000;
-/** Longer than the deadline of orders. Afterwards, the replica that ordered is considered lost. */
-const orderMs = 15 * 60_000;
 const takenOver = "the order took too long, and another replica has taken it over";
 const firstRetryMs = 5 * 60_000;
-const longestRetryMs = 24 * 60 * 60_000;
 
 export class AcmeCertificate implements ServedCertificate {
   readonly source = "acme";
@@ -126,8 +123,10 @@ export class AcmeCertificate implements ServedCertificate {
     if (!this.#listens || this.#stopping.signal.aborted || !this.#isDue()) return;
     const { database, clock } = this.#options;
     const now = clock.now();
-    const until = new Date(now.getTime() + orderMs);
-    const claimed = await database.transaction(operator, (tx) => queries.claimAcmeOrder(tx, this.#options, now, until));
+    // Longer than the deadline of orders.
+    const until = new Date(now.getTime() + queries.longestOrderMs);
+    const claim = { now, until, replacesUnusable: this.#isUnusable };
+    const claimed = await database.transaction(operator, (tx) => queries.claimAcmeOrder(tx, this.#options, claim));
     if (claimed === undefined) return;
     // Another replica may have finished its order since the certificate was read.
     if (claimed.certificate === this.#stored) await this.#order(claimed, until);
@@ -143,14 +142,17 @@ export class AcmeCertificate implements ServedCertificate {
   }
 
   async #order({ account_key_ciphertext: sealedKey, failures }: queries.AcmeRow, until: Date): Promise<void> {
-    const { database, box, log, host } = this.#options;
+    const { database, box, log, clock, host } = this.#options;
     const fields = { host, directory: this.#options.directoryUrl };
     try {
       const ordered = await this.#orderInTime(box.open(sealedKey, accountContext(this.#options)), until);
-      const { notAfter } = ordered;
+      const { notBefore, notAfter } = ordered;
       const issued = { ...ordered, privateKey: box.seal(ordered.privateKey, keyContext(this.#options)) };
+      // To a clock that is far ahead, each new certificate is due for renewal.
+      const pauseMs = Math.min((notAfter.getTime() - notBefore.getTime()) / 3, queries.longestRetryMs);
+      const nextAttemptAt = new Date(clock.now().getTime() + pauseMs);
       const isStored = await database.transaction(operator, (tx) =>
-        queries.storeAcmeCertificate(tx, this.#options, until, issued),
+        queries.storeAcmeCertificate(tx, this.#options, until, issued, nextAttemptAt),
       );
       if (!isStored) throw new Error(takenOver);
       log.info({ ...fields, validTo: notAfter.toISOString() }, "TLS certificate issued");
@@ -184,14 +186,14 @@ export class AcmeCertificate implements ServedCertificate {
   async #fail(error: unknown, failures: number, until: Date): Promise<void> {
     const { database, log, clock, host, directoryUrl } = this.#options;
     const at = clock.now();
-    const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, longestRetryMs));
+    const nextAttemptAt = new Date(at.getTime() + Math.min(firstRetryMs * 2 ** failures, queries.longestRetryMs));
     const reason = orderProblem(error);
     await database.transaction(operator, (tx) =>
       queries.storeAcmeFailure(tx, this.#options, until, { at, error: reason, nextAttemptAt }),
     );
     const times = { nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.validTo?.toISOString() };
     const state = { host, directory: directoryUrl, reason, ...times };
-    log.error(state, "failed to get a TLS certificate; the present one remains, and the order is repeated");
+    log.error(state, "failed to get a TLS certificate; the current one remains, and the order is repeated");
   }
 
   #release(until: Date): Promise<void> {

@@ -1,6 +1,12 @@
 /** The certificate that all replicas share, and the proofs of orders that are under way. */
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
+import { hasCome } from "../stored-times.ts";
+
+/** The longest claim of an order, in milliseconds. Afterwards, the replica that ordered is considered lost. */
+export const longestOrderMs = 15 * 60_000;
+/** The longest time between two orders after a failure, and the shortest one after a success, in milliseconds. */
+export const longestRetryMs = 24 * 60 * 60_000;
 
 /** Names a certificate: the directory of the certificate authority, and the host. */
 export interface AcmeName {
@@ -44,21 +50,23 @@ const insert = statement<never, [...Name, accountKey: Buffer]>(
   `INSERT INTO acme_certificates (directory_url, host, account_key_ciphertext) VALUES ($1, $2, $3)
    ON CONFLICT (directory_url, host) DO NOTHING`,
 );
-const claim = statement<AcmeRow, [...Name, now: Date, until: Date]>(
+const claim = statement<AcmeRow, [...Name, now: Date, until: Date, replacesUnusable: boolean]>(
   "acme.claim",
   `UPDATE acme_certificates SET ordering_until = $4
-   WHERE directory_url = $1 AND host = $2 AND (ordering_until IS NULL OR ordering_until <= $3)
-     AND (next_attempt_at IS NULL OR next_attempt_at <= $3)
+   WHERE directory_url = $1 AND host = $2
+     AND (ordering_until IS NULL OR ${hasCome("ordering_until", "$3", longestOrderMs)})
+     AND (next_attempt_at IS NULL OR ${hasCome("next_attempt_at", "$3", longestRetryMs)}
+          OR (failures = 0 AND $5::boolean))
    RETURNING ${columns}`,
 );
 const store = statement<
   { readonly host: string },
-  [...Name, until: Date, certificate: string, privateKey: Buffer, notBefore: Date, notAfter: Date]
+  [...Name, until: Date, certificate: string, privateKey: Buffer, notBefore: Date, notAfter: Date, nextAttemptAt: Date]
 >(
   "acme.store",
   `UPDATE acme_certificates
    SET certificate = $4, private_key_ciphertext = $5, not_before = $6, not_after = $7, ordering_until = NULL,
-       failures = 0, failed_at = NULL, error = NULL, next_attempt_at = NULL
+       failures = 0, failed_at = NULL, error = NULL, next_attempt_at = $8
    WHERE directory_url = $1 AND host = $2 AND ordering_until = $3 RETURNING host`,
 );
 const fail = statement<never, [...Name, until: Date, at: Date, error: string, nextAttemptAt: Date]>(
@@ -103,14 +111,16 @@ export async function insertAcmeAccount(tx: Transaction, name: AcmeName, account
   await tx.query(insert, name.directoryUrl, name.host, accountKey);
 }
 
-/** @returns undefined if another replica orders, or the time of the next attempt has not come */
+/**
+ * @param replacesUnusable whether the stored certificate cannot be used
+ * @returns undefined if another replica orders, or the time of the next attempt has not come
+ */
 export async function claimAcmeOrder(
   tx: Transaction,
   { directoryUrl, host }: AcmeName,
-  now: Date,
-  until: Date,
+  { now, until, replacesUnusable }: { readonly now: Date; readonly until: Date; readonly replacesUnusable: boolean },
 ): Promise<AcmeRow | undefined> {
-  return (await tx.query(claim, directoryUrl, host, now, until))[0];
+  return (await tx.query(claim, directoryUrl, host, now, until, replacesUnusable))[0];
 }
 
 /** Ends a claim without a result. @param until the end of the claim */
@@ -121,6 +131,7 @@ export async function releaseAcmeOrder(tx: Transaction, { directoryUrl, host }: 
 
 /**
  * @param until the end of the claim
+ * @param nextAttemptAt before which no other certificate is ordered
  * @returns false if another replica has taken the order over; the certificate is not stored then
  */
 export async function storeAcmeCertificate(
@@ -128,8 +139,10 @@ export async function storeAcmeCertificate(
   { directoryUrl, host }: AcmeName,
   until: Date,
   { certificate, privateKey, notBefore, notAfter }: IssuedCertificate,
+  nextAttemptAt: Date,
 ): Promise<boolean> {
-  const stored = await tx.query(store, directoryUrl, host, until, certificate, privateKey, notBefore, notAfter);
+  const content = [certificate, privateKey, notBefore, notAfter] as const;
+  const stored = await tx.query(store, directoryUrl, host, until, ...content, nextAttemptAt);
   await tx.query(deleteChallenges, host, until);
   return stored.length > 0;
 }

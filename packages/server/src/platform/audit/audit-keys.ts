@@ -57,7 +57,7 @@ export class AuditKeys {
   }
 
   /**
-   * Generates a key that signs from now on. The present key signs the new one, and the new one the present one.
+   * Generates a key that signs from now on. The current key signs the new one, and the new one the current one.
    *
    * @returns the public keys
    */

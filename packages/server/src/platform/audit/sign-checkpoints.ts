@@ -1,5 +1,6 @@
-import { AppError } from "../app-error.ts";
 import type { Clock } from "../clock.ts";
+import { allSettled } from "../concurrency/all-settled.ts";
+import type { TenantRounds } from "../concurrency/tenant-rounds.ts";
 import type { Database } from "../db/database.ts";
 import type { Log } from "../log.ts";
 import type { AuditKeys } from "./audit-keys.ts";
@@ -11,7 +12,6 @@ import type { ChainPosition } from "./signatures.ts";
 import { operatorRecord } from "./signed-heads.ts";
 
 const tenantsAtOnce = 500;
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export interface CheckpointOptions {
   readonly database: Database;
@@ -19,6 +19,7 @@ export interface CheckpointOptions {
   readonly guard: HeadGuard;
   readonly clock: Clock;
   readonly log: Log;
+  readonly rounds: TenantRounds;
 }
 
 /**
@@ -33,34 +34,24 @@ export interface CheckpointOptions {
  * @throws AppError database_unavailable; the first of the other errors, after all chains were tried
  */
 export async function signCheckpoints(options: CheckpointOptions): Promise<void> {
-  const { database, guard, keys, clock, log } = options;
+  const { database, guard, keys, clock, rounds } = options;
   await keys.refresh(clock.now());
   await guard.check();
-  const failures: unknown[] = [];
-  const attempt = async (tenantId: string, sign: () => Promise<void>) => {
-    try {
-      await sign();
-    } catch (error) {
-      // Every other chain would fail in the same way.
-      if (error instanceof AppError) throw error;
-      log.error({ err: error, tenantId }, "failed to sign the head of an audit record; will retry");
-      failures.push(error);
-    }
-  };
-  await attempt(operatorRecord, () => signOperatorHead(options));
-  let after = nilUuid;
-  for (;;) {
-    const tenants = await grownChains(database, after, tenantsAtOnce);
-    for (const tenantId of tenants) await attempt(tenantId, () => signHead(options, tenantId));
-    const last = tenants.at(-1);
-    if (last === undefined || tenants.length < tenantsAtOnce) break;
-    after = last;
-  }
-  if (failures.length > 0) throw failures[0];
+  await allSettled([
+    signOperatorHead(options),
+    rounds.runPages(
+      (after) => grownChains(database, after, tenantsAtOnce),
+      (tenantId, waitMs) => signHead(options, tenantId, waitMs),
+    ),
+  ]);
 }
 
-async function signHead({ database, guard, keys, clock, log }: CheckpointOptions, tenantId: string): Promise<void> {
-  const { broken, signed } = await database.transaction({ kind: "operator", tenantId }, async (transaction) => {
+async function signHead(
+  { database, guard, keys, clock, log }: CheckpointOptions,
+  tenantId: string,
+  waitMs: number,
+): Promise<void> {
+  const { broken, signed } = await database.transaction({ kind: "operator", tenantId, waitMs }, async (transaction) => {
     const tx = { tenantId, query: transaction.query };
     const latest = await latestCheckpoint(tx);
     const head = await readPositionBefore(tx, noEnd);

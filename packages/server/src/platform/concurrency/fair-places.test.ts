@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { FairPlaces } from "./fair-places.ts";
 
-/** Takes places until the address gets no more. @returns how many it got */
+/** Takes slots until the address gets no more. @returns how many it got */
 async function fill(places: FairPlaces, tenantId: string, address: string): Promise<number> {
   for (let taken = 0; ; taken += 1) {
-    // A task that never ends keeps its place; "busy" is there at once.
+    // A task that never ends keeps its slot; "busy" is there at once.
     const answer = await Promise.race([places.run(tenantId, address, () => new Promise(() => {})), turn()]);
     if (answer === "busy") return taken;
   }
@@ -14,7 +14,7 @@ function turn(): Promise<"taken"> {
   return new Promise((resolve) => setImmediate(resolve, "taken"));
 }
 
-describe("places", () => {
+describe("slots", () => {
   test("of a tenant are not all taken by one address, nor by several", async () => {
     const places = new FairPlaces({ total: 50, perTenant: 10 });
     const addresses = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];

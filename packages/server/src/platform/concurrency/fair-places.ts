@@ -1,14 +1,14 @@
-/** A limited number of places, shared fairly by tenants and client addresses. */
+/** A limited number of slots, shared fairly by tenants and client addresses. */
 export interface FairPlacesOptions {
-  /** The number of places. */
+  /** The number of slots. */
   readonly total: number;
-  /** The most places of one tenant. */
+  /** The most slots of one tenant. */
   readonly perTenant: number;
 }
 
 /**
- * A newcomer gets a place only while its tenant and its address have fewer places than remain free. One address thus
- * takes at most half of the places, whether of the replica or of a tenant.
+ * A newcomer gets a slot only while its tenant and its address have fewer slots than remain free. One address thus
+ * takes at most half of the slots, whether of the replica or of a tenant.
  */
 export class FairPlaces {
   readonly #options: FairPlacesOptions;
@@ -22,10 +22,10 @@ export class FairPlaces {
   }
 
   /**
-   * Runs the task in a place.
+   * Runs the task in a slot.
    *
    * @param address as it is counted, such as a /64
-   * @returns "busy" if no place is free for the tenant and the address
+   * @returns "busy" if no slot is free for the tenant and the address
    */
   async run<T>(tenantId: string, address: string, task: () => Promise<T>): Promise<T | "busy"> {
     const both = `${tenantId} ${address}`;

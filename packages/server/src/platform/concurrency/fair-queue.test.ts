@@ -77,7 +77,7 @@ test("finishes small work at once", async () => {
   expect(queue.waiting).toBe(0);
 });
 
-test("defers small work if other work used the present round of the event loop", () => {
+test("defers small work if other work used the current round of the event loop", () => {
   for (let index = 0; index < 100; index += 1) void queue.run(`tenant ${index}`, work(`work ${index}`, 5));
   // 1 ms at 0.1 ms a step.
   expect(steps.length).toBeLessThanOrEqual(12);

@@ -14,7 +14,7 @@ export class ReplacedMasterKeyError extends StartError {
   constructor() {
     super(
       "GATEHOUSE_MASTER_KEY is a key that was replaced. A server must not encrypt with it again.",
-      "Set GATEHOUSE_MASTER_KEY to the present key. During a rotation, the replaced key is GATEHOUSE_SECOND_MASTER_KEY.",
+      "Set GATEHOUSE_MASTER_KEY to the current key. During a rotation, the replaced key is GATEHOUSE_SECOND_MASTER_KEY.",
     );
     this.name = "ReplacedMasterKeyError";
   }

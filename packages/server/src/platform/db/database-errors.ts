@@ -15,6 +15,7 @@ const failedTransaction = "25P02";
 const unstorableText = new Set(["22021", "22P05"]);
 const undefinedColumn = "42703";
 const queryCanceled = "57014";
+const lockNotAvailable = "55P03";
 
 /**
  * Classes and codes of temporary failures: connection problems, exhausted resources, timeouts, shutdown and startup.
@@ -31,6 +32,16 @@ const socketErrors = new Set(["ENOENT", "EACCES"]);
 /** Messages of `pg`, which have no code, for a broken connection or for none that becomes free in time. */
 const connectionTrouble =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
+/** The message of `pg` for a query without an answer. Its wait includes that of earlier queries of the transaction. */
+const lateAnswer = /^Query read timeout/;
+
+/** No connection of a tenant's share became free in time. */
+export class TenantShareError extends Error {
+  constructor() {
+    super("the tenant uses its share of the connections");
+    this.name = "TenantShareError";
+  }
+}
 
 /** Whether a retry of the transaction may succeed. Only these errors are retried. */
 export function isSerializationFailure(error: unknown): boolean {
@@ -41,11 +52,17 @@ export function isSerializationFailure(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
-  if (error instanceof ReplacedMasterKeyError) return true;
+  if (error instanceof ReplacedMasterKeyError || error instanceof TenantShareError) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const { code, syscall }: NodeJS.ErrnoException = error;
   if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;
   return connectionTrouble.test(error.message);
+}
+
+/** Whether locks of other transactions did not become free in time, or answers to earlier queries. */
+export function isLockTimeout(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return error.code === lockNotAvailable || error.code === queryCanceled;
+  return error instanceof Error && lateAnswer.test(error.message);
 }
 
 /** Whether the database cannot write: its disk is full, or it is read-only. */
@@ -80,7 +97,7 @@ const unwritableDetails: Readonly<Record<string, string>> = {
 };
 
 const replacedKeyDetail =
-  "This server has an outdated master key. It does not use the database until it has the present one.";
+  "This server has an outdated master key. It does not use the database until it has the current one.";
 
 /** The error that callers get while the database is unavailable. */
 export function databaseUnavailable(cause: unknown): AppError {

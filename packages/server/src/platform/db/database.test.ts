@@ -311,6 +311,16 @@ describe("a tenant", () => {
     expect(shared.poolState).toMatchObject({ idle: shared.poolState.size });
   });
 
+  test("whose background work waits for its share gives up earlier", async () => {
+    open(waitLimitMs);
+    const { begun, work, leave } = await occupy(3);
+    await Promise.all(begun);
+    const background = { ...one, waitMs: 10 };
+    await expect(shared.snapshot(background, (tx) => tx.query(select, name))).rejects.toMatchObject(unavailable);
+    leave();
+    await Promise.all(work);
+  });
+
   test("that waits too long gets an error, and can use its share again afterwards", async () => {
     // The time also limits how long a connection may take to open.
     open(2_000);

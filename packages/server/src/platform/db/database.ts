@@ -28,13 +28,31 @@ export type Connection = Pick<
 
 /** The rows that a transaction can access. The policies in `migrations/` read these settings. */
 export type Scope =
-  | { readonly kind: "tenant"; readonly tenantId: string }
+  | TenantScope
   /** The operator of the installation. With `tenantId`, also inside that tenant. */
-  | { readonly kind: "operator"; readonly tenantId?: string }
+  | OperatorScope
   /** The holder of an API key: only the key's own row. `keyHash` is in hexadecimal. */
   | { readonly kind: "presented-key"; readonly keyHash: string }
   /** The holder of a console session: only the session's own row. `tokenHash` is in hexadecimal. */
   | { readonly kind: "presented-session"; readonly tokenHash: string };
+
+export interface TenantScope extends Waits {
+  readonly kind: "tenant";
+  readonly tenantId: string;
+}
+
+export interface OperatorScope extends Waits {
+  readonly kind: "operator";
+  readonly tenantId?: string;
+}
+
+interface Waits {
+  /**
+   * How long background work waits for a lock, and for the tenant's share of the connections, in milliseconds. A lock
+   * that is not free in time fails the query. Without it, the limits of statements and connections apply.
+   */
+  readonly waitMs?: number | undefined;
+}
 
 /** An open transaction. Each query is sent at once, without waiting for the previous ones. */
 export interface Transaction {
@@ -310,10 +328,11 @@ export class Database {
    */
   async #connect(scope: Scope | undefined, pauses?: Pauses): Promise<Lent> {
     const tenantId = scope?.kind === "tenant" ? scope.tenantId : undefined;
+    const waitMs = scope?.kind === "tenant" ? scope.waitMs : undefined;
     let leave = () => {};
     try {
       if (tenantId !== undefined) {
-        const turn = this.#shares.enter(tenantId);
+        const turn = this.#shares.enter(tenantId, waitMs);
         if (turn !== undefined) await turn;
         leave = () => this.#shares.leave(tenantId);
       }
@@ -462,6 +481,7 @@ function begin(mode: string, scope: Scope): string {
       if (!isUuid(scope.tenantId)) throw new Error("a tenant's id is a UUID");
       settings.push(`SET LOCAL app.tenant_id = '${scope.tenantId}'`);
     }
+    if (scope.waitMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${Math.ceil(scope.waitMs)}`);
   }
   return [`BEGIN ${mode}`, ...settings].join("; ");
 }

@@ -96,7 +96,7 @@ async function checkServer(client: pg.Client): Promise<void> {
   if (server.encoding !== "UTF8") {
     throw new MigrationError(`The database's encoding is ${server.encoding}. Create it with ENCODING 'UTF8'.`);
   }
-  // E-mail addresses are unique and names sort case-insensitively. This applies to all letters, not only ASCII.
+  // Email addresses are unique and names sort case-insensitively. This applies to all letters, not only ASCII.
   if (!server.folds) {
     throw new MigrationError(
       "The database's locale does not know upper and lower case beyond ASCII. Create it with LOCALE 'C.UTF-8', or another UTF-8 locale, TEMPLATE template0.",

@@ -81,8 +81,8 @@ async function makeMasterKey(dataDir: string, path: string): Promise<MasterKeyFi
 }
 
 /**
- * Replaces the master key by a new one, and keeps the present one as the second key. An interruption leaves either the
- * present key alone, or the present key twice, or both keys.
+ * Replaces the master key by a new one, and keeps the current one as the second key. An interruption leaves either the
+ * current key alone, or the current key twice, or both keys.
  */
 export async function replaceMasterKeyFile(dataDir: string, present: Buffer): Promise<void> {
   await writeKeyFile(dataDir, secondPathIn(dataDir), present.toString("base64"));

@@ -2,8 +2,10 @@
  * Re-encrypts every stored secret with the current master key (docs/decisions/0070). It works in small transactions and
  * keeps no state: after an interruption it starts again, and skips what the current key decrypts.
  */
+import { isOutage } from "../background-failures.ts";
 import { fingerprintOf } from "../db/announced-master-key.ts";
 import type { Database, Scope, Transaction } from "../db/database.ts";
+import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
 import { createSecretBox, type MasterKeys, masterKeyCheck, masterKeyThatOpens, type SecretBox } from "./master-key.ts";
@@ -25,12 +27,19 @@ const rowsAtOnce = 100;
 const tenantsAtOnce = 500;
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 const operator = { kind: "operator" } as const;
+/** How long a busy tenant may delay the others, in milliseconds. The next pass continues with its secrets. */
+const waitMs = 2_000;
 
 export interface ResealOptions {
   readonly database: Database;
   readonly masterKeys: MasterKeys;
   /** Aborts between two transactions. */
   readonly signal?: AbortSignal | undefined;
+}
+
+export interface ResealSecretsOptions extends ResealOptions {
+  /** Receives the failures of tenants. */
+  readonly log?: Pick<Log, "warn"> | undefined;
 }
 
 export interface ResealResult {
@@ -138,28 +147,51 @@ export async function isResealed(database: Database, { current }: MasterKeys): P
 /**
  * Re-encrypts what the second key encrypts. The check text is last: until then, a server without the second key does
  * not start.
+ *
+ * @throws the first failure, after the secrets of all other tenants; at once, an error of the whole database
  */
-export async function resealSecrets({ database, masterKeys, signal }: ResealOptions): Promise<ResealResult> {
+export async function resealSecrets(options: ResealSecretsOptions): Promise<ResealResult> {
+  const { database, masterKeys } = options;
   const check = await database.transaction(operator, masterKeyCheckValue);
   const total = { resealed: 0, unreadable: 0 };
-  for await (const { scope, table } of scopedTables(database)) {
-    const { current, any } = boxesOf(masterKeys, table);
-    await eachPage(database, { scope, table, signal }, async (rows, tx) => {
-      for (const { key, context, ciphertext } of rows) {
-        if (opened(current, ciphertext, context) !== undefined) continue;
-        const text = opened(any, ciphertext, context);
-        if (text === undefined) total.unreadable += 1;
-        else {
-          await tx.query(table.replace, key, ciphertext, current.seal(text, context));
-          total.resealed += 1;
-        }
-      }
-    });
+  const failures: unknown[] = [];
+  for await (const part of scopedTables(database)) {
+    try {
+      await resealTable(options, part, total);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      options.log?.warn({ err: error, ...tenantOf(part) }, "failed to re-encrypt secrets of a tenant; will retry");
+      failures.push(error);
+    }
   }
+  if (failures.length > 0) throw failures[0];
   if (check !== undefined && total.unreadable === 0 && masterKeyThatOpens(masterKeys, check) !== masterKeys.current) {
     await database.transaction(operator, (tx) => replaceMasterKeyCheck(tx, check, sealedCheck(masterKeys.current)));
   }
   return total;
+}
+
+async function resealTable(
+  { database, masterKeys, signal }: ResealOptions,
+  { scope, table }: ScopedTable,
+  total: { resealed: number; unreadable: number },
+): Promise<void> {
+  const { current, any } = boxesOf(masterKeys, table);
+  await eachPage(database, { scope, table, signal }, async (rows, tx) => {
+    for (const { key, context, ciphertext } of rows) {
+      if (opened(current, ciphertext, context) !== undefined) continue;
+      const text = opened(any, ciphertext, context);
+      if (text === undefined) total.unreadable += 1;
+      else {
+        await tx.query(table.replace, key, ciphertext, current.seal(text, context));
+        total.resealed += 1;
+      }
+    }
+  });
+}
+
+function tenantOf({ scope }: ScopedTable): { readonly tenantId?: string } {
+  return scope.kind === "tenant" ? { tenantId: scope.tenantId } : {};
 }
 
 /** Tries to decrypt every stored secret. Changes nothing. */
@@ -193,7 +225,7 @@ async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
     const from: string = after;
     const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
     for (const tenantId of tenants) {
-      for (const table of tenantSecrets) yield { scope: { kind: "tenant", tenantId }, table };
+      for (const table of tenantSecrets) yield { scope: { kind: "tenant", tenantId, waitMs }, table };
     }
     after = tenants.at(-1);
   }

@@ -3,7 +3,7 @@ export interface RequestOutcome {
   readonly requestId: string;
   readonly method: string;
   /**
-   * The route template such as `/tenants/users/{id}`. Paths contain ids, and query strings can contain e-mail
+   * The route template such as `/tenants/users/{id}`. Paths contain ids, and query strings can contain email
    * addresses.
    */
   readonly route: string;

@@ -4,7 +4,7 @@ import type { Model } from "@gatehouse/policy/model/model";
 export interface TenantModel {
   readonly generation: number;
   readonly model: Model;
-  /** The id of the user with an e-mail address, compared case-insensitively. */
+  /** The id of the user with an email address, compared case-insensitively. */
   userIdOf(email: string): string | undefined;
   resourceIdOf(name: string): string | undefined;
 }

@@ -11,7 +11,7 @@ async function withAnotherRule({ tenant }: Actors) {
   return { body: { version: 1, admissionRules } };
 }
 
-/** A lifetime of configurations that differs from the present one. */
+/** A lifetime of configurations that differs from the current one. */
 async function anotherLifetime({ tenant }: Actors) {
   const { body } = await tenant.client.get("/tenants/settings");
   return { body: { configurationLifetime: body.configurationLifetime === 3_600 ? 7_200 : 3_600 } };

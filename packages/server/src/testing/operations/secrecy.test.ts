@@ -1,4 +1,4 @@
-/** No secret or e-mail address in requests and responses is ever logged, traced or counted. */
+/** No secret or email address in requests and responses is ever logged, traced or counted. */
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog } from "../../platform/log.ts";
 import { secretForms } from "../secret-forms.ts";

@@ -20,7 +20,7 @@ export function DeviceStep() {
           {t("overview.firstSteps.device.new")}
         </Text>
         <Button
-          variant="default"
+          variant={isInviting ? "default" : "filled"}
           aria-expanded={isInviting}
           aria-controls={form}
           onClick={() => setInviting(!isInviting)}

@@ -51,7 +51,7 @@ function NewGateway() {
       <Group align="flex-end" gap="sm">
         <TextInput
           label={t("overview.firstSteps.gateway.name")}
-          placeholder={t("common.example", { value: "Frankfurt 1" })}
+          placeholder={t("common.example", { value: t("gateways.fields.nameExample") })}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}
           maxLength={120}

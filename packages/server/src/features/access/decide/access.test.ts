@@ -53,7 +53,7 @@ describe("a single evaluation", () => {
   test.each([
     ["the user by id", () => ({ subject: { type: "user", id: world.ann.id.toUpperCase() } })],
     [
-      "the user by an e-mail address in capitals",
+      "the user by an email address in capitals",
       () => ({ subject: { type: "user", id: world.ann.email.toUpperCase() } }),
     ],
     ["the device, for its owner", () => ({ subject: { type: "device", id: world.ann.device }, context: { time } })],

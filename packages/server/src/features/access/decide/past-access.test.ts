@@ -14,7 +14,7 @@ let beginning: string;
 /** Times after which records were changed. */
 const moments: string[] = [];
 
-/** Returns the present time, and advances the clock. */
+/** Returns the current time, and advances the clock. */
 function mark(): string {
   clock.advance(hourMs);
   const moment = clock.now().toISOString();

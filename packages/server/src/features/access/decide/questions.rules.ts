@@ -92,7 +92,7 @@ export function readSubject(
   if (type !== "user") return "unknown_subject_type";
   const known = deviceId === undefined ? undefined : model.devices.get(deviceId);
   const device = deviceId === undefined ? undefined : (known?.facts.id ?? canonicalId(deviceId));
-  // Most requests name the owner of the device. A comparison is cheaper than a look-up among 100,000 users.
+  // Most requests name the owner of the device. A comparison is cheaper than a lookup among 100,000 users.
   const userId = known?.userId === id ? known.userId : userNamed(tenant, id);
   const subject: Subject = device === undefined ? { kind: "user", userId } : { kind: "user", userId, deviceId: device };
   if (properties === undefined) return subject;
@@ -101,7 +101,7 @@ export function readSubject(
   return { ...subject, attributes, ...(posture === undefined ? {} : { posture }) };
 }
 
-/** The id of a user as the model stores it. Look-ups by that very string are faster than by an equal one. */
+/** The id of a user as the model stores it. Lookups by that very string are faster than by an equal one. */
 function userNamed(tenant: TenantModel, text: string): string {
   const { users } = tenant.model;
   const id = users.get(text)?.facts.id;

@@ -128,12 +128,12 @@ function* sumOver(model: Model, numberOf: (resource: CompiledResource) => number
   let sum = 0;
   let unpaid = 0;
   for (const resource of model.resources.values()) {
+    unpaid += recordCost + resource.decodingCost;
     sum += numberOf(resource);
-    unpaid += 1;
-    if (unpaid < recordsAtOnce) continue;
-    yield unpaid * recordCost;
+    if (unpaid < recordsAtOnce * recordCost) continue;
+    yield unpaid;
     unpaid = 0;
   }
-  yield unpaid * recordCost;
+  yield unpaid;
   return sum;
 }

@@ -68,7 +68,7 @@ test("lists the first hundred findings and counts all", async () => {
   expect(unreachableResources.lookedAt).toBe(unreachableResources.total);
 });
 
-test("reports stored private addresses in closed blocks", async () => {
+test("reports stored private addresses in blocked ranges", async () => {
   const other = await server.newTenant();
   const addresses = ["metadata.example.com", "10.0.0.1"].map((address) => ({ address, protocols: [] }));
   const { body } = await other.client.must.post("/tenants/resources", { name: "Metadata", type: "PRIVATE", addresses });

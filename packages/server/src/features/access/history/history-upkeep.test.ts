@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-  return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  return server.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
 }
 
 test("retention deletes old versions together with old entries, but keeps the last version of each record", async () => {

@@ -1,10 +1,14 @@
 /** The history of facts, and the effect of each command on access. */
+import { setImmediate as turn } from "node:timers/promises";
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
+import type { ResourceFacts } from "@gatehouse/policy/model/facts";
+import { portCount } from "@gatehouse/policy/model/protocol-lists";
 import type { Work } from "@gatehouse/policy/work";
 import { insertingVersions } from "../../../platform/audit/effect-rows.queries.ts";
 import { sendAhead } from "../../../platform/db/send-ahead.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { sharingProtocols } from "../models/packed/shared-protocols.ts";
 
 /** The largest part of the history that one statement writes. The driver serializes each statement at once. */
 const largestChunk = { versions: 500, characters: 256 * 1024 };
@@ -31,31 +35,57 @@ export interface HistoryVersion {
 
 const columns = 'kind, record, generation, first_generation AS "firstGeneration", facts';
 
+/** The most versions of a page, and their stored size after which it contains no further version. */
+const mostVersions = 2_000;
+const mostBytes = 250_000;
+
+/** SQL for the start of a page, limited by the stored size. A version of a resource can have 400 kB of text. */
+function limited(versions: string, order: string): string {
+  return `SELECT ${columns}, found FROM (
+     SELECT page.*, count(*) OVER ()::integer AS found, sum(page.size) OVER (ORDER BY ${order}) - page.size AS preceding
+     FROM (${versions} LIMIT ${mostVersions}) AS page
+   ) AS sized WHERE preceding < ${mostBytes}`;
+}
+
+const stored = "kind, record, generation, first_generation, facts, coalesce(pg_column_size(facts), 0) AS size";
+
+/** A row of a page, with the number of versions before the page was limited by their size. */
+type PageRow = HistoryRow & { readonly found: number };
+
 /** One query for both, because each query is planned for its generation. */
 const selectAfter = statement<
-  Omit<HistoryRow, "kind"> & { readonly kind: string | null; readonly effects: number },
-  [tenantId: string, after: number]
+  Omit<PageRow, "kind"> & { readonly kind: string | null; readonly effects: number },
+  [tenantId: string, since: number, generation: number, kind: string, record: string]
 >(
   "access.history_after",
-  `SELECT counted.effects, ${columns}
+  `SELECT counted.effects, version.*
    FROM (
      SELECT count(*)::integer AS effects FROM access_effects WHERE tenant_id = $1 AND generation > $2
    ) AS counted
-   LEFT JOIN access_history ON tenant_id = $1 AND generation > $2
-   ORDER BY generation`,
+   LEFT JOIN (${limited(
+     `SELECT ${stored} FROM access_history WHERE tenant_id = $1 AND generation > $2
+      AND (generation, kind, record) > ($3::bigint, $4, $5) ORDER BY generation, kind, record`,
+     "generation, kind, record",
+   )}) AS version ON true
+   ORDER BY version.generation, version.kind, version.record`,
 );
 
-const selectOf = statement<HistoryRow, [tenantId: string, generation: number]>(
+const selectOf = statement<PageRow, [tenantId: string, generation: number, kind: string, record: string]>(
   "access.history_of",
-  `SELECT ${columns} FROM access_history WHERE tenant_id = $1 AND generation = $2`,
+  `${limited(
+    `SELECT ${stored} FROM access_history
+     WHERE tenant_id = $1 AND generation = $2 AND (kind, record) > ($3, $4) ORDER BY kind, record`,
+    "kind, record",
+  )} ORDER BY kind, record`,
 );
 
-const selectAt = statement<HistoryRow, [tenantId: string, generation: number]>(
+const selectAt = statement<PageRow, [tenantId: string, generation: number, kind: string, record: string]>(
   "access.history_at",
-  `SELECT * FROM (
-     SELECT DISTINCT ON (kind, record) ${columns} FROM access_history
-     WHERE tenant_id = $1 AND generation <= $2 ORDER BY kind, record, generation DESC
-   ) AS latest WHERE facts IS NOT NULL`,
+  `${limited(
+    `SELECT DISTINCT ON (kind, record) ${stored} FROM access_history
+     WHERE tenant_id = $1 AND generation <= $2 AND (kind, record) > ($3, $4) ORDER BY kind, record, generation DESC`,
+    "kind, record",
+  )} ORDER BY kind, record`,
 );
 
 const insertVersions = statement<never, [tenantId: string, generation: number, versions: string]>(
@@ -124,20 +154,64 @@ export interface LaterHistory {
 
 /** Reads the versions and counts the effects after a generation. */
 export async function readHistoryAfter(tx: TenantTx, generation: number): Promise<LaterHistory> {
-  const rows = await tx.query(selectAfter, tx.tenantId, generation);
-  // Without versions, there is one row without a version.
-  const versions = rows.filter((row): row is HistoryRow & { effects: number } => row.kind !== null);
-  return { versions, effects: rows[0]?.effects ?? 0 };
+  let effects = 0;
+  const versions = await readPages(async (last) => {
+    const from = last ?? { generation, kind: "", record: "" };
+    const rows = await tx.query(selectAfter, tx.tenantId, generation, from.generation, from.kind, from.record);
+    effects = rows[0]?.effects ?? 0;
+    // Without versions, there is one row without a version.
+    return rows.filter((row): row is PageRow & { effects: number } => row.kind !== null);
+  });
+  return { versions, effects };
 }
 
 /** The versions that one generation made. */
 export function readHistoryOf(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
-  return tx.query(selectOf, tx.tenantId, generation);
+  return readPages((last) => tx.query(selectOf, tx.tenantId, generation, last?.kind ?? "", last?.record ?? ""));
 }
 
 /** The versions in force at a generation. */
-export function readHistoryAt(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
-  return tx.query(selectAt, tx.tenantId, generation);
+export async function readHistoryAt(tx: TenantTx, generation: number): Promise<readonly HistoryRow[]> {
+  const latest = await readPages((last) =>
+    tx.query(selectAt, tx.tenantId, generation, last?.kind ?? "", last?.record ?? ""),
+  );
+  return latest.filter(({ facts }) => facts !== null);
+}
+
+/** @param readPage reads the page that follows a version */
+async function readPages(readPage: (last: HistoryRow | undefined) => Promise<PageRow[]>): Promise<HistoryRow[]> {
+  const versions: HistoryRow[] = [];
+  for (;;) {
+    const page = await readPage(versions.at(-1));
+    let ports = 0;
+    for (const { found, ...version } of page) {
+      if (version.kind === "resource" && version.facts !== null) ports += shareLists(version.facts as ResourceFacts); // of a resource
+      versions.push(version);
+      if (ports < portsAtOnce) continue;
+      await turn();
+      ports = 0;
+    }
+    const found = page[0]?.found ?? 0;
+    if (page.length === found && found < mostVersions) return versions;
+  }
+}
+
+/** The ports after which other events are served. */
+const portsAtOnce = 20_000;
+
+/**
+ * Replaces lists of ports by the copies that all resources share.
+ *
+ * @param facts just read, and not used by anything else
+ * @returns the number of ports
+ */
+function shareLists({ addresses }: ResourceFacts): number {
+  let ports = 0;
+  for (const address of addresses) {
+    ports += portCount(address.protocols);
+    Object.assign(address, { protocols: sharingProtocols(address.protocols) });
+  }
+  return ports;
 }
 
 /** Serializes versions to JSON arrays of limited size. */

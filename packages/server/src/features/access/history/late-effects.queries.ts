@@ -21,11 +21,11 @@ const updateSummary = statement<
    WHERE tenant_id = $1 AND generation = $2 AND summary IS NULL RETURNING generation`,
 );
 
-const selectPending = statement<PendingEffect, [before: Date, limit: number]>(
+const selectPending = statement<PendingEffect, [before: Date, exceptTenants: readonly string[], limit: number]>(
   "access.pending_effects",
   `SELECT tenant_id AS "tenantId", generation, since FROM access_late_effects
-   WHERE summary IS NULL AND since < $1
-   ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY since), since LIMIT $2`,
+   WHERE summary IS NULL AND since < $1 AND NOT tenant_id = ANY ($2::uuid[])
+   ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY since), since LIMIT $3`,
 );
 
 /**
@@ -47,7 +47,12 @@ export async function storeLateEffect(
   return stored.length > 0;
 }
 
-/** Pending effects of all tenants: first the oldest of each tenant, then the second oldest of each, and so on. */
-export function readPendingEffects(tx: Transaction, before: Date, limit: number): Promise<readonly PendingEffect[]> {
-  return tx.query(selectPending, before, limit);
+/** Pending effects of tenants: first the oldest of each tenant, then the second oldest of each, and so on. */
+export function readPendingEffects(
+  tx: Transaction,
+  before: Date,
+  exceptTenants: readonly string[],
+  limit: number,
+): Promise<readonly PendingEffect[]> {
+  return tx.query(selectPending, before, exceptTenants, limit);
 }

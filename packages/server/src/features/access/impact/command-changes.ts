@@ -1,7 +1,7 @@
 /** Reads the changes of commands: the models before and after each, and the facts that differ. */
 import type { PolicyType } from "@gatehouse/contract/records/policy";
-import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
-import type { FactChange, FactsByKind } from "@gatehouse/policy/model/facts";
+import { haveSameFacts, haveSameResources } from "@gatehouse/policy/effects/same-facts";
+import type { FactChange, FactsByKind, ResourceFacts } from "@gatehouse/policy/model/facts";
 import { entryCost, recordCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
 import type { Change } from "../../../platform/change.ts";
 import type { AccessChange } from "../../../platform/tenancy/access-ledger.ts";
@@ -9,17 +9,19 @@ import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts"
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { type HistoryRow, type LaterHistory, readHistoryAfter } from "../history/history.queries.ts";
 import { changesOfHistory } from "../history/history.ts";
-import { type CachedModel, kindOfRows } from "../models/cached-model.ts";
+import { type CachedModel, comparisonCost, kindOfRows } from "../models/cached-model.ts";
 import {
   type FactRows,
   type NamedFacts,
   type PolicyPosition,
   readAllFacts,
+  readDeviceFacts,
   readNamedFacts,
   readPolicyOrder,
 } from "../models/facts.queries.ts";
-import { factsFinder, listing, listingFacts } from "../models/model-facts.ts";
+import { factsFinder, listing, listingOthers } from "../models/model-facts.ts";
 import { type NamedByChanges, namedByChanges } from "../models/named-facts.ts";
+import { readResourcesUsing } from "../models/resource-facts.queries.ts";
 
 /** The models before and after a command. */
 export interface ModelChange extends AccessChange {
@@ -92,6 +94,12 @@ function readLeft(tx: TenantTx, commands: readonly (readonly Change[])[]): Promi
   return Promise.all(named.map((names) => readLeftBy(tx, names)));
 }
 
+/** Protocols do not know the resources that use them. */
+async function withResourcesUsing(tx: TenantTx, protocols: readonly string[], named: NamedFacts): Promise<NamedFacts> {
+  const using = await readResourcesUsing(tx, protocols);
+  return { ...named, resources: [...new Set([...named.resources, ...using])] };
+}
+
 interface Identified {
   readonly id: string;
 }
@@ -129,10 +137,16 @@ async function readLeftBy(tx: TenantTx, named: NamedByChanges | undefined): Prom
     const { facts } = await readAllFacts(tx);
     return (before) => differencesToAll(before, facts);
   }
-  const { reordered, regrouped, ...ids } = named;
-  const [facts, positions] = await Promise.all([readNamedFacts(tx, ids, regrouped), readPolicyOrder(tx, reordered)]);
+  const { reordered, regrouped, protocols, allDevices, ...records } = named;
+  const ids = protocols.length === 0 ? records : await withResourcesUsing(tx, protocols, records);
+  const [facts, positions, devices] = await Promise.all([
+    readNamedFacts(tx, ids, regrouped),
+    readPolicyOrder(tx, reordered),
+    allDevices ? readDeviceFacts(tx) : undefined,
+  ]);
+  const all = devices === undefined ? facts : { ...facts, devices };
   return function* (before) {
-    return yield* withOrders(before, yield* differences(before, facts, ids), positions);
+    return yield* withOrders(before, yield* differences(before, all, ids), positions);
   };
 }
 
@@ -146,11 +160,12 @@ function* differences(before: CachedModel, facts: FactRows, ids: NamedFacts): Wo
     const present = new Set<string>();
     for (const row of facts[rows]) {
       present.add(row.id);
-      if (!haveSameFacts(row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
-      unpaid += recordCost;
-      if (unpaid < recordsAtOnce * recordCost) continue;
-      yield unpaid;
-      unpaid = 0;
+      unpaid += recordCost + (kind === "resource" ? comparisonCost(before.model.resources.get(row.id)) : 0);
+      if (unpaid >= recordsAtOnce * recordCost) {
+        yield unpaid;
+        unpaid = 0;
+      }
+      if (!areSame(kind, row, find(kind, row.id))) changed.push({ kind, facts: row } as FactChange); // rows of a kind are its facts
     }
     for (const id of ids[rows]) {
       if (!present.has(id) && find(kind, id) !== undefined) gone.push({ kind, gone: id });
@@ -163,18 +178,24 @@ function* differences(before: CachedModel, facts: FactRows, ids: NamedFacts): Wo
   return [...gone, ...changed];
 }
 
+function areSame(kind: keyof FactsByKind, row: object, known: object | undefined): boolean {
+  if (kind !== "resource") return haveSameFacts(row, known);
+  return haveSameResources(row as ResourceFacts, known as ResourceFacts | undefined); // facts of this kind
+}
+
 /** The differences of all records. */
 function* differencesToAll(before: CachedModel, facts: FactRows): Work<readonly FactChange[]> {
-  const former = yield* listingFacts(before.model);
+  const { users, devices, resources } = before.model;
+  const others = yield* listingOthers(before.model);
   const idsOf = (records: readonly { readonly id: string }[]) => listing(records, ({ id }) => id);
   const ids: NamedFacts = {
-    users: yield* idsOf(former.users),
-    groups: yield* idsOf(former.groups),
-    devices: yield* idsOf(former.devices),
-    gateways: yield* idsOf(former.gateways),
-    resources: yield* idsOf(former.resources),
-    rules: yield* idsOf(former.rules),
-    policies: yield* idsOf(former.policies),
+    users: yield* listing(users.ids(), (id) => id),
+    groups: yield* idsOf(others.groups),
+    devices: yield* listing(devices.ids(), (id) => id),
+    gateways: yield* idsOf(others.gateways),
+    resources: yield* listing(resources.ids(), (id) => id),
+    rules: yield* idsOf(others.rules),
+    policies: yield* idsOf(others.policies),
   };
   return yield* withOrders(before, yield* differences(before, facts, ids), facts.policies);
 }

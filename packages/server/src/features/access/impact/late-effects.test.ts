@@ -5,6 +5,8 @@ import { verifyTenant } from "../../../platform/audit/verify-database.ts";
 import { systemClock } from "../../../platform/clock.ts";
 import { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import { createAccessNetwork, created } from "../../../testing/access-network.ts";
+import { HeldTransaction } from "../../../testing/held-transaction.ts";
+import { testLog } from "../../../testing/test-log.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { until } from "../../../testing/until.ts";
 import { accessTestGuard } from "../../access-tests/access-tests.api.ts";
@@ -79,9 +81,6 @@ describe("the effect of an expensive write", () => {
     expect(pending).toMatchObject({ pending: true, gained: { pairs: 0 }, groups: [], brokenTests: [] });
 
     const { database, evaluator } = usual.runner;
-    const failed = (error: unknown) => {
-      throw error;
-    };
     // A negative age, because databases have their own clocks.
     await new LateEffects({
       runner: () => usual.runner,
@@ -89,12 +88,50 @@ describe("the effect of an expensive write", () => {
       evaluator,
       clock: systemClock,
       guard: accessTestGuard,
-      failed,
+      log: testLog,
     }).completeAbandoned(-60_000);
     const effect = await effectOf(reply);
     expect(effect.pending).toBeUndefined();
     expect((await tenant.client.delete(`/tenants/policies/${reply.body.id}`)).status).toBe(204);
     expect(effect).toEqual(await effectOf(await tenant.client.post("/tenants/policies", policy())));
+  });
+
+  test("of a tenant with a busy lock does not delay those of other tenants", async () => {
+    const other = await usual.newTenant();
+    const othersNetwork = await createAccessNetwork(usual, other);
+    const failing = vi.spyOn(late.runner.evaluator, "decideLate");
+    const replies = new Map<string, TestReply>();
+    for (const {
+      id,
+      key,
+      network: { git },
+    } of [
+      { ...tenant, network },
+      { ...other, network: othersNetwork },
+    ]) {
+      await late.runner.models.current(id);
+      failing.mockRejectedValueOnce(new Error("the replica stopped"));
+      replies.set(id, await late.client(key).post("/tenants/policies", { ...policy(), resources: [git.id] }));
+    }
+    const isPending = async ({ id, client }: TestTenant) => {
+      const event = replies.get(id)?.headers["gatehouse-event"];
+      return (await client.must.get(`/tenants/events/${event}/effect`)).body.pending === true;
+    };
+    const { database, evaluator } = usual.runner;
+    const options = { database, evaluator, clock: systemClock, guard: accessTestGuard, log: testLog };
+    const effects = new LateEffects({ ...options, runner: () => usual.runner });
+    // Its effect is the oldest one.
+    const held = await HeldTransaction.ofTenant(inject("database"), tenant.id);
+    try {
+      await expect(effects.completeAbandoned(-60_000)).rejects.toMatchObject({ code: "55P03" });
+      expect([await isPending(tenant), await isPending(other)]).toEqual([true, false]);
+    } finally {
+      await held.end();
+    }
+    await until("the other effect is complete", async () => {
+      await effects.completeAbandoned(-60_000);
+      return !(await isPending(tenant));
+    });
   });
 
   test("is chained as its own entry, and every edit of it is found", async () => {
@@ -138,14 +175,13 @@ describe("the effect of an expensive write", () => {
     const never = new Promise<never>(() => undefined);
     const late = vi.spyOn(evaluator, "decideLate").mockReturnValue(never);
     const inTurn = vi.spyOn(evaluator, "decide").mockReturnValue(never);
-    const failed = () => undefined;
     const effects = new LateEffects({
       runner: () => usual.runner,
       database,
       evaluator,
       clock: systemClock,
       guard: accessTestGuard,
-      failed,
+      log: testLog,
     });
     // biome-ignore lint/correctness/useYield: the evaluator never starts it
     const work = function* (): Work<never> {

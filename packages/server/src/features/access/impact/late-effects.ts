@@ -5,9 +5,12 @@ import type { Work } from "@gatehouse/policy/work";
 import type { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
-import type { Database } from "../../../platform/db/database.ts";
+import { TenantRounds } from "../../../platform/concurrency/tenant-rounds.ts";
+import type { Database, TenantScope } from "../../../platform/db/database.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
+import { groupBy } from "../../../platform/group-by.ts";
 import { newId } from "../../../platform/ids.ts";
+import type { Log } from "../../../platform/log.ts";
 import { empty } from "../../../platform/outcome.ts";
 import { lockGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -23,6 +26,12 @@ const abandonedAfterMs = 5 * 60_000;
 
 /** The operation of the system's entry about a computed effect. Its seal covers the effect. */
 const lateEffectOperation = "computeAccessEffect";
+
+/** The message of a failure. Another run repeats the computation. */
+const failed = "failed to compute the access impact of a command; will retry";
+
+/** Abandoned effects that this replica completes at the same time, each with the past facts of a tenant. */
+const mostCompleted = 2;
 
 /** Effects that this replica completes in one run. */
 const effectsInARun = 20;
@@ -46,17 +55,18 @@ export interface LateEffectsOptions {
   readonly evaluator: Evaluator;
   readonly clock: Clock;
   readonly guard: AccessGuard;
-  /** Receives the error of an effect that could not be completed. Another run repeats it. */
-  readonly failed: (error: unknown) => void;
+  readonly log: Log;
 }
 
 export class LateEffects {
   readonly #options: LateEffectsOptions;
   /** Effects that this replica computes, by tenant and generation. */
   readonly #running = new Map<string, Map<number, Promise<void>>>();
+  readonly #rounds: TenantRounds;
 
   constructor(options: LateEffectsOptions) {
     this.#options = options;
+    this.#rounds = new TenantRounds({ log: options.log, failed, places: mostCompleted });
   }
 
   get task(): BackgroundTask {
@@ -71,8 +81,8 @@ export class LateEffects {
     const { evaluator } = this.#options;
     const summary =
       running.size < mostInBackground ? evaluator.decideLate(tenantId, work) : evaluator.decide(tenantId, work);
-    const completing = this.#store(tenantId, generation, summary)
-      .catch(this.#options.failed)
+    const completing = this.#store({ kind: "tenant", tenantId }, generation, summary)
+      .catch((error: unknown) => this.#options.log.warn({ err: error, tenantId }, failed))
       .finally(() => {
         running.delete(generation);
         if (running.size === 0) this.#running.delete(tenantId);
@@ -90,16 +100,20 @@ export class LateEffects {
     const { database, clock } = this.#options;
     const before = new Date(clock.now().getTime() - olderThanMs);
     const pending = await database.snapshot({ kind: "operator" }, (tx) =>
-      readPendingEffects(tx, before, effectsInARun),
+      readPendingEffects(tx, before, this.#rounds.unavailable, effectsInARun),
     );
-    for (const effect of pending) {
-      const isRunning = this.#running.get(effect.tenantId)?.has(effect.generation) === true;
-      if (!isRunning) await this.#completeFromHistory(effect);
-    }
+    const byTenant = groupBy(pending, ({ tenantId }) => tenantId);
+    await this.#rounds.run(byTenant.keys(), async (tenantId, waitMs) => {
+      for (const effect of byTenant.get(tenantId) ?? []) {
+        const isRunning = this.#running.get(tenantId)?.has(effect.generation) === true;
+        if (!isRunning) await this.#completeFromHistory({ kind: "tenant", tenantId, waitMs }, effect);
+      }
+    });
   }
 
-  async #completeFromHistory({ tenantId, generation, since }: PendingEffect): Promise<void> {
-    const [past, versions, findBroken] = await this.#read(tenantId, (tx) =>
+  async #completeFromHistory(scope: TenantScope, { generation, since }: PendingEffect): Promise<void> {
+    const { tenantId } = scope;
+    const [past, versions, findBroken] = await this.#read(scope, (tx) =>
       Promise.all([
         readHistoryAt(tx, generation - 1),
         readHistoryOf(tx, generation),
@@ -117,11 +131,12 @@ export class LateEffects {
         return yield* effectSummary(difference, before.model, after.model, broken);
       })(),
     );
-    await this.#store(tenantId, generation, summary);
+    await this.#store(scope, generation, summary);
   }
 
-  async #store(tenantId: string, generation: number, computing: Promise<EffectSummary>): Promise<void> {
+  async #store(scope: TenantScope, generation: number, computing: Promise<EffectSummary>): Promise<void> {
     const { runner, clock } = this.#options;
+    const { tenantId } = scope;
     const summary = await computing;
     const at = clock.now();
     const origin = {
@@ -130,7 +145,6 @@ export class LateEffects {
       requestId: newId(),
       at,
     } as const;
-    const scope = { kind: "tenant", tenantId } as const;
     const command = { scope, tenantId, origin, idempotency: undefined, storesLateEffect: true };
     await runCommand(runner(), command, async (tx) => {
       const sealedIn = (await lockGeneration(tx)) + 1;
@@ -142,7 +156,8 @@ export class LateEffects {
     });
   }
 
-  #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-    return this.#options.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  #read<T>(scope: TenantScope, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    const { tenantId } = scope;
+    return this.#options.database.readThrough(scope, ({ query }) => work({ tenantId, query }));
   }
 }

@@ -15,6 +15,7 @@ import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { createAccessNetwork } from "../../../testing/access-network.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../../testing/administrator.ts";
 import { unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
+import { testLog } from "../../../testing/test-log.ts";
 import { sharedTestServer, startTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { accessTestGuard } from "../../access-tests/access-tests.api.ts";
 import { insertGroups } from "../../groups/groups.api.ts";
@@ -36,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => replica.close());
 
 function read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-  return server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  return server.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
 }
 
 const factsAt = async (tenantId: string, generation: number) =>
@@ -223,11 +224,11 @@ describe("a write that can change access", () => {
     const { body: document } = await other.client.get("/tenants/configuration");
     const applied = { ...document, groups: [...document.groups, ...groups] };
     expect((await other.client.post("/tenants/configuration/apply", applied)).status).toBe(200);
-    const settings = { type: "tenant-settings", id: other.id, after: {} } as const;
-    // The base has none of the groups. Settings name no facts, so all of them are compared.
+    const created = { type: "tenant", id: other.id, after: {} } as const;
+    // The base has none of the groups. A new tenant names no facts, so all of them are compared.
     const scope = { kind: "tenant", tenantId: other.id } as const;
     const tx = (query: TenantTx["query"]) => ({ tenantId: other.id, query });
-    const work = await server.database.dryRun(scope, ({ query }) => impact.preview(tx(query), [settings]));
+    const work = await server.database.dryRun(scope, ({ query }) => impact.preview(tx(query), [created]));
     const costs: number[] = [];
     let step = work.next();
     for (; step.done !== true; step = work.next()) costs.push(step.value);
@@ -312,16 +313,13 @@ describe("a guard", () => {
   const create = (tenantId: string, prepare: AccessGuard["prepare"], reason?: string) => {
     const guard: AccessGuard = { ...accessTestGuard, prepare };
     const { models, evaluator, database } = server.runner;
-    const failed = (error: unknown) => {
-      throw error;
-    };
     const lateEffects = new LateEffects({
       runner: () => server.runner,
       database,
       evaluator,
       clock: systemClock,
       guard,
-      failed,
+      log: testLog,
     });
     // The same composition as in the server.
     const ledger = new Ledger({ models: models as ModelStore, clock: systemClock, guard, evaluator, lateEffects });

@@ -1,5 +1,7 @@
 import { type PolicyType, policyTypes } from "@gatehouse/contract/records/policy";
-import { haveSameFacts } from "@gatehouse/policy/effects/same-facts";
+import { haveSameFacts, haveSameResources } from "@gatehouse/policy/effects/same-facts";
+import type { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
+import type { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import type { FactChange, FactsByKind, TenantFacts } from "@gatehouse/policy/model/facts";
 import { compiling, compilingAround, compilingTable, type Model, updating } from "@gatehouse/policy/model/model";
 import { Table } from "@gatehouse/policy/model/table";
@@ -34,7 +36,7 @@ export const kindOfRows: Readonly<Record<keyof FactRows, keyof FactsByKind>> = {
   policies: "policy",
 };
 
-/** A tenant's model, with indexes of its records by e-mail address and name. */
+/** A tenant's model, with indexes of its records by email address and name. */
 export class CachedModel implements TenantModel {
   readonly generation: number;
   readonly model: Model;
@@ -121,15 +123,18 @@ export class CachedModel implements TenantModel {
   /**
    * The model after changes, as work that can be suspended between some of them.
    *
+   * @param devices all devices of the tenant, if the ends of their sessions may have changed
    * @returns undefined if outbox entries are missing, or change so much that everything must be read again
    */
-  *following({ generation, entries, facts, positions }: ChangedFacts): Work<CachedModel | undefined> {
+  *following(
+    { generation, entries, facts, positions }: ChangedFacts,
+    devices?: PackedRecords<CompiledDevice>,
+  ): Work<CachedModel | undefined> {
     // A generation without an outbox entry changed something unknown.
     if (generation === undefined || entries.length !== generation - this.generation) return undefined;
     const changed = changesSince(this.generation, entries, this.mostChanges);
     if (changed === undefined) return undefined;
-    // The ends of all device sessions depend on the settings.
-    if (entries.some(({ changes }) => changes.some(({ type }) => type === "tenant-settings"))) return undefined;
+    if (devices === undefined && changesSettings(entries)) return undefined;
 
     const changes: FactChange[] = [];
     const present = new Set<string>();
@@ -137,13 +142,18 @@ export class CachedModel implements TenantModel {
     for (const [rows, kind] of Object.entries(kindOfRows) as [keyof FactRows, keyof FactsByKind][]) {
       for (const row of facts[rows]) {
         present.add(`${kind} ${row.id}`);
-        unpaid += 1;
-        if (unpaid === recordsAtOnce) {
-          yield unpaid * recordCost;
+        unpaid += recordCost;
+        if (unpaid >= recordsAtOnce * recordCost) {
+          yield unpaid;
           unpaid = 0;
         }
+        if (rows === "devices" && devices !== undefined) continue;
         // Rows of these kinds are read if they may have changed.
-        if (rows === "resources" && haveSameFacts(row, this.model.resources.get(row.id)?.facts)) continue;
+        if (rows === "resources") {
+          const known = this.model.resources.get(row.id);
+          unpaid += comparisonCost(known);
+          if (haveSameResources(row as FactsByKind["resource"], known?.facts)) continue; // a row of this kind
+        }
         if (rows === "devices" && haveSameFacts(row, this.model.devices.get(row.id)?.facts)) continue;
         changes.push({ kind, facts: row } as FactChange); // rows of each kind are its facts
       }
@@ -151,9 +161,24 @@ export class CachedModel implements TenantModel {
     const gone: FactChange[] = [];
     for (const [type, id] of changed) {
       const kind = kindOfType[type];
+      if (kind === "device" && devices !== undefined) continue;
       if (kind !== undefined && !present.has(`${kind} ${id}`)) gone.push({ kind, gone: id });
     }
-    return yield* this.changing(generation, yield* this.ordering([...gone, ...changes], positions));
+    const base = devices === undefined ? this : this.#withDevices(devices);
+    return yield* base.changing(generation, yield* base.ordering([...gone, ...changes], positions));
+  }
+
+  #withDevices(devices: PackedRecords<CompiledDevice>): CachedModel {
+    return new CachedModel(
+      this.generation,
+      { ...this.model, devices: Table.ofRecords(devices) },
+      {
+        usersByEmail: this.#usersByEmail,
+        packedEmails: this.#packedEmails,
+        resourcesByName: this.#resourcesByName,
+        packedNames: this.#packedNames,
+      },
+    );
   }
 
   /**
@@ -210,6 +235,18 @@ export class CachedModel implements TenantModel {
   }
 }
 
+/** Whether entries change settings of the tenant, on which the ends of all device sessions depend. */
+export function changesSettings(entries: ChangedFacts["entries"]): boolean {
+  return entries.some(({ changes }) => changes.some(({ type }) => type === "tenant-settings"));
+}
+
+/** The cost of comparing a resource, in addition to the cost of a record. */
+export function comparisonCost(resource: CompiledResource | undefined): number {
+  return resource === undefined ? 0 : resource.decodingCost + (resource.weight - 1) * comparedCost;
+}
+
+const comparedCost = 500;
+
 /** The number of users, devices and resources, of which large tenants have many. */
 export function packedRecordsOf({ users, devices, resources }: Model): number {
   return users.size + devices.size + resources.size;
@@ -225,7 +262,7 @@ interface Names {
   readonly packedNames: TextIndex | undefined;
 }
 
-/** E-mail addresses are compared without regard to case. */
+/** Email addresses are compared without regard to case. */
 function emailKey(email: string): string {
   return email.toLowerCase();
 }

@@ -1,4 +1,5 @@
 /** Compares the records that decide access with the state that their latest audited change left. */
+import { type OfferedProtocols, portsOf } from "@gatehouse/policy/model/protocol-lists";
 import { finish } from "@gatehouse/policy/work";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt } from "../history/history.queries.ts";
@@ -33,11 +34,12 @@ export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]>
   );
   return (Object.keys(nouns) as (keyof FactRows)[]).flatMap((kind) => {
     const textOf = (record: { readonly id: string }) =>
-      JSON.stringify(record, (key, value: unknown) =>
-        observedFields[kind]?.includes(key) === true || (key === "session" && withoutSession.has(record.id))
-          ? undefined
-          : value,
-      );
+      JSON.stringify(record, (key, value: unknown) => {
+        if (observedFields[kind]?.includes(key) === true) return undefined;
+        if (key === "session" && withoutSession.has(record.id)) return undefined;
+        // Versions from before decision 0272 have the ports of all protocols in one list.
+        return key === "protocols" && kind === "resources" ? portsOf(value as OfferedProtocols) : value; // of an address
+      });
     const audited = new Map(history[kind].map((record) => [record.id, textOf(record)]));
     const found: string[] = [];
     for (const record of facts[kind]) {

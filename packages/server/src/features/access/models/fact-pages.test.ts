@@ -1,15 +1,17 @@
 import { finish } from "@gatehouse/policy/work";
 import { beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../platform/clock.ts";
+import { unprepared } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { publicKey, unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { storeDeviceSession } from "../../devices/devices.api.ts";
 import { readFactPages } from "./fact-pages.ts";
-import { readAllFacts } from "./facts.queries.ts";
+import { readAllFacts, readChangedFacts } from "./facts.queries.ts";
 import { listingFacts } from "./model-facts.ts";
 import { ModelStore } from "./model-store.ts";
 import { deviceFormat, userFormat } from "./packed/packed-facts.ts";
+import { PageLists } from "./packed/page-lists.ts";
 
 let server: TestServer;
 let tenant: TestTenant;
@@ -84,11 +86,11 @@ async function expectSameFacts(): Promise<void> {
     expect(linked(paged.devices.links())).toEqual(
       devices.map(({ facts: { id, userId } }) => [id, userId === null ? [] : [userId]]),
     );
-    const [userRows, deviceRows] = [userFormat(), deviceFormat()];
-    expect(users.map((user) => userRows.decode(userRows.encode(user), 1).facts)).toEqual(
+    const [userRows, deviceRows, lists] = [userFormat(), deviceFormat(), new PageLists()];
+    expect(users.map((user) => userRows.decode(userRows.encode(user, lists), 1, lists).facts)).toEqual(
       users.map((user) => user.facts),
     );
-    expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device), 1).facts)).toEqual(
+    expect(devices.map((device) => deviceRows.decode(deviceRows.encode(device, lists), 1, lists).facts)).toEqual(
       devices.map((device) => device.facts),
     );
   }
@@ -153,4 +155,62 @@ test("finds packed users by address, before and after changes", async () => {
   const next = await newUser(one);
   expect([await find(one), await find(other)]).toEqual([next, second]);
   expect(store.loads.whole).toBe(1);
+});
+
+/** Inserts resources with 100 addresses, each of which has 100 protocols: 10,000 references for each resource. */
+async function insertLargeResources(tenantId: string, count: number): Promise<void> {
+  const statements = [
+    `INSERT INTO protocols (tenant_id, id, created_at, updated_at, name, type, network_protocols)
+     SELECT $1, gen_random_uuid(), now(), now(), 'Large ' || number, 'CUSTOM',
+       json_build_array(json_build_object('protocol', 'TCP', 'port', number::text))
+     FROM generate_series(1, 100) AS number`,
+    `INSERT INTO resources (tenant_id, id, created_at, updated_at, name, type)
+     SELECT $1, gen_random_uuid(), now(), now(), 'Large ' || number, 'PRIVATE'
+     FROM generate_series(1, ${count}) AS number`,
+    `INSERT INTO addresses (tenant_id, id, created_at, updated_at, resource_id, address, is_ip)
+     SELECT $1, gen_random_uuid(), now(), now(), id, 'host-' || number || '.example.com', false
+     FROM resources CROSS JOIN generate_series(1, 100) AS number WHERE tenant_id = $1`,
+    `INSERT INTO address_protocols (tenant_id, address_id, protocol_id, position)
+     SELECT $1, address.id, protocol.id, row_number() OVER (PARTITION BY address.id ORDER BY protocol.id)
+     FROM addresses AS address CROSS JOIN protocols AS protocol
+     WHERE address.tenant_id = $1 AND protocol.tenant_id = $1 AND protocol.name LIKE 'Large %'`,
+  ];
+  await server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
+    for (const text of statements) await query(unprepared<never, [tenantId: string]>(text), tenantId);
+  });
+}
+
+test("a page of resources is limited by their addresses and protocols", async () => {
+  const { id: tenantId } = await server.newTenant();
+  await insertLargeResources(tenantId, 7);
+  const rows: number[] = [];
+  const counted = <Result>(work: (tx: TenantTx) => Promise<Result>) =>
+    server.database.readThrough({ kind: "tenant", tenantId }, ({ query }) =>
+      work({
+        tenantId,
+        query: async (asked, ...parameters) => {
+          const found = await query(asked, ...parameters);
+          if (asked.name?.endsWith("_resources") === true && !asked.name.includes("ports")) rows.push(found.length);
+          return found;
+        },
+      }),
+    );
+  const paged = await counted((tx) => readFactPages(tx, { perform: async (work) => finish(work) }));
+  expect(rows).toEqual([3, 3, 1]);
+  const resources = [...paged.facts.resources].map(([, { facts }]) => facts);
+  expect(resources).toHaveLength(7);
+  expect(resources[6]?.addresses[99]?.protocols).toHaveLength(100);
+  // One statement cannot read all resources after the deletion of an address, so a snapshot does not try.
+  await server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
+    const insert = `INSERT INTO outbox (tenant_id, generation, created_at, changes)
+      SELECT $1, 1000000, now(), '[{"type": "address", "id": "00000000-0000-7000-8000-000000000000", "change": "deleted"}]'`;
+    await query(unprepared<never, [tenantId: string]>(insert), tenantId);
+  });
+  const cut = await server.database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
+    readChangedFacts({ tenantId, query }, 999_999, true),
+  );
+  expect([cut.isCut, cut.facts.resources.length]).toEqual([true, 0]);
+  const changed = await counted((tx) => readChangedFacts(tx, 999_999));
+  expect(changed.isCut).toBe(false);
+  expect(changed.facts.resources).toEqual(resources);
 });

@@ -1,4 +1,5 @@
 /** Reads all facts of a tenant of any size: in pages, so that the time of a statement does not grow with the tenant. */
+import type { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
 import { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import type { FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
@@ -9,6 +10,7 @@ import { deviceFormat, type ModelFacts, resourceFormat, userFormat } from "./pac
 import { type PackedKind, type PageOfRows, packedKinds, packedPageStatements } from "./packed/packed-pages.queries.ts";
 import { PackedPages, PackedRecords } from "./packed/packed-records.ts";
 import { SharedTexts, sharingTexts } from "./packed/shared-texts.ts";
+import { resourcePages } from "./resource-facts.queries.ts";
 
 /** A page takes PostgreSQL and the driver about 10 milliseconds each. */
 const defaultPageSize = { packed: 5_000, others: 1_000 };
@@ -36,16 +38,8 @@ export async function readFactPages(
   const packed = { users: new PackedPages(), devices: new PackedPages(), resources: new PackedPages() };
   const formats = { users: userFormat(), devices: deviceFormat(), resources: resourceFormat() };
   let hasFailed = false;
-  const readingPacked = async (kind: PackedKind) => {
-    const size = pageSize ?? defaultPageSize.packed;
-    const select = packedPageStatements(size)[kind];
-    for (let after: string | null = firstId; after !== null && !hasFailed; ) {
-      const [page]: readonly PageOfRows[] = await tx.query(select, tx.tenantId, after);
-      if (page === undefined || page.count === 0) break;
-      await perform(packed[kind].adding(Buffer.from(page.rows), page.count));
-      after = page.count < size ? null : page.last;
-    }
-  };
+  const readingPacked = (kind: PackedKind) =>
+    readPackedPages(tx, kind, { perform, pageSize, into: packed[kind], isOver: () => hasFailed });
   const readingRows = async <Kind extends PagedKind>(kind: Kind, use: (page: FactRows[Kind]) => Promise<void>) => {
     const size = pageSize ?? defaultPageSize.others;
     const select = pageStatements(size)[kind];
@@ -58,18 +52,20 @@ export async function readFactPages(
       after = last.id;
     }
   };
-  const reading = async (kind: Exclude<PagedKind, "resources">) => {
+  const reading = async (kind: PagedKind) => {
     const rows: FactRows[PagedKind][number][] = [];
     await readingRows(kind, async (page) => {
       for (const row of page) rows.push(row);
     });
     Object.assign(facts, { [kind]: rows });
   };
-  const readingResources = () =>
-    readingRows("resources", (page) => {
-      const resources = page.map((row) => new CompiledResource(row));
-      return perform(packed.resources.encoding(resources, formats.resources));
-    });
+  const readingResources = async () => {
+    for await (const page of resourcePages(tx, pageSize)) {
+      if (hasFailed) break;
+      const resources = page.map((facts) => new CompiledResource(facts));
+      await perform(packed.resources.encoding(resources, formats.resources));
+    }
+  };
   const readingPolicies = async () => {
     const size = pageSize ?? defaultPageSize.others;
     const ids = await readPolicyIds(tx);
@@ -105,6 +101,36 @@ export async function readFactPages(
       others: facts,
     },
   };
+}
+
+/** Reads all devices of a tenant, in pages. */
+export async function readDevicePages(
+  tx: TenantTx,
+  { perform, pageSize }: FactPages,
+): Promise<PackedRecords<CompiledDevice>> {
+  const pages = new PackedPages();
+  await readPackedPages(tx, "devices", { perform, pageSize, into: pages, isOver: () => false });
+  return perform(PackedRecords.indexing(pages, deviceFormat()));
+}
+
+interface PackedReading extends FactPages {
+  readonly into: PackedPages;
+  /** Whether no further page is needed. */
+  readonly isOver: () => boolean;
+}
+
+async function readPackedPages(
+  tx: TenantTx,
+  kind: PackedKind,
+  { perform, pageSize: size = defaultPageSize.packed, into, isOver }: PackedReading,
+): Promise<void> {
+  const select = packedPageStatements(size)[kind];
+  for (let after: string | null = firstId; after !== null && !isOver(); ) {
+    const [page]: readonly PageOfRows[] = await tx.query(select, tx.tenantId, after);
+    if (page === undefined || page.count === 0) break;
+    await perform(into.adding(Buffer.from(page.rows), page.count));
+    after = page.count < size ? null : page.last;
+  }
 }
 
 /** Less than the id of any record. */

@@ -13,6 +13,8 @@ import { type Statement, statement } from "../../../platform/db/statement.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { deviceSessionEnd, deviceSessionFacts } from "../../devices/devices.api.ts";
+import { changedIds, isAmong } from "./changed-ids.ts";
+import { readAllResources, readChangedResources, readNamedResources } from "./resource-facts.queries.ts";
 
 /** The outbox entries of one command. */
 export interface ChangeEntry {
@@ -30,6 +32,9 @@ export interface FactRows {
   readonly rules: readonly RuleFacts[];
   readonly policies: readonly PolicyFacts[];
 }
+
+/** The kinds that are read without protocols. */
+type PlainKind = Exclude<keyof FactRows, "resources">;
 
 /** The position of a policy within its type. */
 export interface PolicyPosition {
@@ -55,21 +60,6 @@ const selections = {
   gateways: `SELECT item.id, item.name, item.status, link.load, link.round_trip_time_ms AS "roundTripTimeMs"
     FROM gateways AS item
     LEFT JOIN gateway_links AS link ON link.tenant_id = item.tenant_id AND link.gateway_id = item.id`,
-  resources: `SELECT item.id, item.name, item.type, item.load_balancing_mode AS "loadBalancingMode",
-      coalesce((
-        SELECT json_agg(json_build_object('address', address.address,
-            'answersWithin', address.answers_within, 'protocols', coalesce((
-            SELECT json_agg(part.protocol ORDER BY offered.position, part.place)
-            FROM address_protocols AS offered
-            JOIN protocols AS named ON named.tenant_id = offered.tenant_id AND named.id = offered.protocol_id
-            CROSS JOIN json_array_elements(named.network_protocols) WITH ORDINALITY AS part (protocol, place)
-            WHERE offered.tenant_id = address.tenant_id AND offered.address_id = address.id
-          ), '[]')) ORDER BY address.id)
-        FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
-      ), '[]') AS addresses,
-      ${texts(`SELECT link.gateway_id FROM resource_gateways AS link
-        WHERE link.tenant_id = item.tenant_id AND link.resource_id = item.id ORDER BY link.priority`)} AS gateways
-    FROM resources AS item`,
   rules: "SELECT item.id, item.name, item.type, item.rule AS text FROM admission_rules AS item",
   policies: `SELECT item.id, item.name, item.type, item.is_default AS "isDefault", item.active, item.action, item.mode,
       item.all_groups AS "allGroups", item.all_users AS "allUsers", item.all_devices AS "allDevices",
@@ -77,7 +67,7 @@ const selections = {
       ${(["group", "user", "device", "resource"] as const).map((noun) => namedBy(noun, `named.${noun}_id`)).join(",\n      ")},
       ${namedBy("gateway", "named.position")}
     FROM policies AS item`,
-} as const satisfies Record<keyof FactRows, string>;
+} as const satisfies Record<PlainKind, string>;
 
 function namedBy(noun: string, order: string): string {
   return `${texts(`SELECT named.${noun}_id FROM policy_${noun}s AS named
@@ -85,68 +75,41 @@ function namedBy(noun: string, order: string): string {
 }
 
 /** Only policies have an order, the order of evaluation. */
-const orders: Partial<Record<keyof FactRows, string>> & { readonly policies: string } = {
+const orders: Partial<Record<PlainKind, string>> & { readonly policies: string } = {
   policies: 'ORDER BY item.type, item."order"',
 };
 
-/** SQL for the ids of records of a type that outbox entries since a generation name. */
-const changed = (type: string) => `SELECT (change ->> 'id')::uuid
-    FROM outbox AS entry CROSS JOIN jsonb_array_elements(entry.changes) AS change
-    WHERE entry.tenant_id = $1 AND entry.generation > $2 AND change ->> 'type' = '${type}'`;
-
-/**
- * SQL for whether a column has one of the ids that a query returns. PostgreSQL runs the query first, and then uses an
- * index of the column. For IN, it would expect many ids and read all rows of the tenant.
- */
-const isAmong = (column: string, ids: string) => `${column} = ANY (ARRAY(${ids}))`;
-
-/**
- * SQL for whether resources may have changed that the outbox does not name: they lost an address or a gateway, or use a
- * protocol that changed.
- */
-const resourcesChangedUnnamed = `EXISTS (SELECT FROM outbox AS entry CROSS JOIN jsonb_array_elements(entry.changes) AS change
-    WHERE entry.tenant_id = $1 AND entry.generation > $2 AND (
-      (change ->> 'change' = 'deleted' AND change ->> 'type' IN ('address', 'gateway'))
-      OR (change ->> 'change' = 'updated' AND change ->> 'type' = 'protocol')))`;
-
 /** SQL for the rows of each kind that may have changed since a generation. */
-const changedRows: Readonly<Record<keyof FactRows, string>> = {
-  users: isAmong("item.id", changed("user")),
-  groups: isAmong("item.id", changed("group")),
+const changedRows: Readonly<Record<PlainKind, string>> = {
+  users: isAmong("item.id", changedIds("user")),
+  groups: isAmong("item.id", changedIds("group")),
   // The ends of sessions depend on the user's groups and on their lifetimes. A group that never had one limits nothing.
   devices: isAmong(
     "item.id",
-    `${changed("device")} UNION ALL
+    `${changedIds("device")} UNION ALL
       SELECT owned.id FROM devices AS owned WHERE owned.tenant_id = $1 AND ${isAmong(
         "owned.user_id",
-        `${changed("user")} UNION ALL
+        `${changedIds("user")} UNION ALL
           SELECT joined.user_id FROM group_members AS joined
           JOIN groups AS limiting ON limiting.tenant_id = joined.tenant_id AND limiting.id = joined.group_id
           WHERE joined.tenant_id = $1 AND limiting.device_sessions_since IS NOT NULL
-            AND ${isAmong("limiting.id", changed("group"))}`,
+            AND ${isAmong("limiting.id", changedIds("group"))}`,
       )}`,
   ),
-  gateways: isAmong("item.id", changed("gateway")),
-  resources: isAmong(
-    "item.id",
-    `${changed("resource")} UNION ALL
-      SELECT address.resource_id FROM addresses AS address
-      WHERE address.tenant_id = $1 AND ${isAmong("address.id", changed("address"))} UNION ALL
-      SELECT each.id FROM resources AS each WHERE each.tenant_id = $1 AND ${resourcesChangedUnnamed}`,
-  ),
-  rules: isAmong("item.id", changed("admission-rule")),
-  policies: isAmong("item.id", changed("policy")),
+  gateways: isAmong("item.id", changedIds("gateway")),
+  rules: isAmong("item.id", changedIds("admission-rule")),
+  policies: isAmong("item.id", changedIds("policy")),
 };
 
 type Selections<Parameters extends readonly unknown[]> = {
-  readonly [Kind in keyof FactRows]: Statement<FactRows[Kind][number], Parameters>;
+  readonly [Kind in PlainKind]: Statement<FactRows[Kind][number], Parameters>;
 };
 
 function statements<Parameters extends readonly unknown[]>(
   name: string,
-  condition: (kind: keyof FactRows) => string,
+  condition: (kind: PlainKind) => string,
 ): Selections<Parameters> {
-  const kinds = Object.keys(selections) as (keyof FactRows)[]; // its own keys
+  const kinds = Object.keys(selections) as PlainKind[]; // its own keys
   return Object.fromEntries(
     kinds.map((kind) => [
       kind,
@@ -162,7 +125,7 @@ const selectAll = statements<[tenantId: string]>("all", () => "");
 const selectChanged = statements<[tenantId: string, since: number]>("changed", (kind) => ` AND ${changedRows[kind]}`);
 
 /** The kinds that are read in pages of rows. Policies have an order, and PostgreSQL packs users and devices. */
-const pagedKinds = ["groups", "gateways", "resources", "rules"] as const;
+const pagedKinds = ["groups", "gateways", "rules"] as const;
 export type PagedKind = (typeof pagedKinds)[number];
 
 type PageStatement = Statement<FactRows[PagedKind][number], [tenantId: string, after: string]>;
@@ -217,7 +180,7 @@ const selectEntries = statement<ChangeEntry, [tenantId: string, since: number]>(
 const selectOrder = statement<PolicyPosition, [tenantId: string, since: number]>(
   "access.policy_order",
   `SELECT id, type FROM policies WHERE tenant_id = $1 AND type = ANY (ARRAY(
-     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND ${isAmong("item.id", changed("policy"))}
+     SELECT item.type FROM policies AS item WHERE item.tenant_id = $1 AND ${isAmong("item.id", changedIds("policy"))}
    )) ORDER BY type, "order"`,
 );
 
@@ -234,18 +197,35 @@ export async function readAllFacts(
   tx: TenantTx,
 ): Promise<{ readonly generation: number | undefined; readonly facts: FactRows }> {
   const rowsOf = <Row>(select: Statement<Row, [tenantId: string]>) => tx.query(select, tx.tenantId);
-  const { users, groups, devices, gateways, resources, rules, policies } = selectAll;
+  const { users, groups, devices, gateways, rules, policies } = selectAll;
   const [generation, ...rows] = await Promise.all([
     readGeneration(tx),
     rowsOf(users),
     rowsOf(groups),
     rowsOf(devices),
     rowsOf(gateways),
-    rowsOf(resources),
+    readAllResources(tx),
     rowsOf(rules),
     rowsOf(policies),
   ]);
   return { generation, facts: factRows(rows) };
+}
+
+const devicesAtOnce = 2_000;
+const selectDevicesAfter = statement<DeviceFacts, [tenantId: string, after: string | null]>(
+  "access.devices_after",
+  `${selections.devices} WHERE item.tenant_id = $1 AND ($2::uuid IS NULL OR item.id > $2)
+   ORDER BY item.id LIMIT ${devicesAtOnce}`,
+);
+
+/** The facts about all devices of the tenant, read in pages. */
+export async function readDeviceFacts(tx: TenantTx): Promise<readonly DeviceFacts[]> {
+  const devices: DeviceFacts[] = [];
+  for (;;) {
+    const page = await tx.query(selectDevicesAfter, tx.tenantId, devices.at(-1)?.id ?? null);
+    for (const device of page) devices.push(device);
+    if (page.length < devicesAtOnce) return devices;
+  }
 }
 
 /** The facts about all gateways of the tenant. */
@@ -260,13 +240,18 @@ export interface ChangedFacts {
   /** The changed records that still exist. */
   readonly facts: FactRows;
   readonly positions: readonly PolicyPosition[];
+  /** Whether resources are missing, because a snapshot cannot read all of them. */
+  readonly isCut: boolean;
 }
 
-/** @param since a generation of the tenant */
-export async function readChangedFacts(tx: TenantTx, since: number): Promise<ChangedFacts> {
+/**
+ * @param since a generation of the tenant
+ * @param isSnapshot whether no query may follow the first ones
+ */
+export async function readChangedFacts(tx: TenantTx, since: number, isSnapshot = false): Promise<ChangedFacts> {
   const rowsOf = <Row>(select: Statement<Row, [tenantId: string, since: number]>) =>
     tx.query(select, tx.tenantId, since);
-  const { users, groups, devices, gateways, resources, rules, policies } = selectChanged;
+  const { users, groups, devices, gateways, rules, policies } = selectChanged;
   const [generation, entries, positions, ...rows] = await Promise.all([
     readGeneration(tx),
     rowsOf(selectEntries),
@@ -275,11 +260,21 @@ export async function readChangedFacts(tx: TenantTx, since: number): Promise<Cha
     rowsOf(groups),
     rowsOf(devices),
     rowsOf(gateways),
-    rowsOf(resources),
+    readChangedResources(tx, since, isSnapshot),
     rowsOf(rules),
     rowsOf(policies),
   ]);
-  return { generation, entries, positions, facts: factRows(rows) };
+  const [changedUsers, changedGroups, changedDevices, changedGateways, resources, changedRules, changedPolicies] = rows;
+  const facts: FactRows = {
+    users: changedUsers,
+    groups: changedGroups,
+    devices: changedDevices,
+    gateways: changedGateways,
+    resources: resources ?? [],
+    rules: changedRules,
+    policies: changedPolicies,
+  };
+  return { generation, entries, positions, facts, isCut: resources === undefined };
 }
 
 /** Ids of records by kind of fact. */
@@ -297,7 +292,7 @@ export async function readNamedFacts(
 ): Promise<FactRows> {
   const rowsOf = <Row>(select: Statement<Row, [tenantId: string, ids: readonly string[]]>, ids: readonly string[]) =>
     ids.length === 0 ? [] : tx.query(select, tx.tenantId, ids);
-  const { users, groups, devices, gateways, resources, rules, policies } = selectNamed;
+  const { users, groups, devices, gateways, rules, policies } = selectNamed;
   return factRows(
     await Promise.all([
       rowsOf(users, named.users),
@@ -306,7 +301,7 @@ export async function readNamedFacts(
         ? rowsOf(devices, named.devices)
         : tx.query(selectDevicesOfUsers, tx.tenantId, named.devices, owners),
       rowsOf(gateways, named.gateways),
-      rowsOf(resources, named.resources),
+      readNamedResources(tx, named.resources),
       rowsOf(rules, named.rules),
       rowsOf(policies, named.policies),
     ]),

@@ -8,9 +8,10 @@ import { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import type { TenantModel } from "../../../platform/tenancy/tenant-models.ts";
 import { Administrator, administeredKinds, administratorStep, askedAddresses } from "../../../testing/administrator.ts";
 import { reportLoad, reportStatus } from "../../../testing/network-rows.queries.ts";
-import { makeId, unique } from "../../../testing/operations/test-records.ts";
+import { makeId, publicKey, unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
 import { TestClock } from "../../../testing/test-clock.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
+import { storeDeviceSession } from "../../devices/devices.api.ts";
 import { CachedModel } from "./cached-model.ts";
 import { ModelStore } from "./model-store.ts";
 
@@ -185,6 +186,30 @@ describe("a tenant's model", () => {
       expect(await order()).toEqual(policies);
     }
     expect(store.loads).toEqual({ whole: 1, changes: 3 });
+  });
+
+  test("has new ends of device sessions after new settings, and shares everything else", async () => {
+    const store = newStore();
+    const own = await server.newTenant();
+    const owner = (await own.client.must.post("/tenants/users", { email: uniqueEmail() })).body.id;
+    const named = { name: unique("Laptop"), userId: owner, hardwareId: unique("Serial"), publicKey: publicKey() };
+    const device = (await own.client.must.post("/tenants/devices", named)).body.id;
+    const authenticatedAt = new Date(Math.floor(Date.now() / 1_000) * 1_000);
+    const session = { authenticatedAt, methods: ["pwd"], providerId: null, providerSession: null };
+    await server.database.transaction({ kind: "tenant", tenantId: own.id }, ({ query }) =>
+      storeDeviceSession({ tenantId: own.id, query }, device, session, authenticatedAt),
+    );
+    const former = await store.current(own.id);
+    const endOf = ({ model }: TenantModel) => model.devices.get(device)?.facts.sessionEndsAt;
+    expect(endOf(former)).toBeNull();
+    for (const [index, hours] of [8, 9].entries()) {
+      await own.client.must.put("/tenants/settings", { deviceSessionLifetime: hours * 3_600 });
+      const next = await store.current(own.id);
+      expect(endOf(next)).toBeGreaterThanOrEqual(authenticatedAt.getTime() + hours * 3_600_000);
+      expect(endOf(next)).toBe(endOf(await newStore().current(own.id)));
+      expect(next.model.resources).toBe(former.model.resources);
+      expect(store.loads).toEqual({ whole: 1, changes: index + 1 });
+    }
   });
 
   test("is dropped when idle, after missed changes, and after the deletion of its tenant", async () => {

@@ -1,4 +1,5 @@
 import type { FactChange } from "@gatehouse/policy/model/facts";
+import type { Table } from "@gatehouse/policy/model/table";
 import type { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { CoalescedTask } from "../../../platform/concurrency/coalesced-task.ts";
@@ -10,9 +11,10 @@ import type { GenerationReader } from "../../../platform/tenancy/generation-read
 import type { TenantModel, TenantModels } from "../../../platform/tenancy/tenant-models.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readHistoryAt, readHistoryBounds } from "../history/history.queries.ts";
-import { CachedModel } from "./cached-model.ts";
-import { type FactPages, readFactPages } from "./fact-pages.ts";
+import { CachedModel, changesSettings } from "./cached-model.ts";
+import { type FactPages, readDevicePages, readFactPages } from "./fact-pages.ts";
 import { type GatewayLoad, readChangedFacts, readGatewayLoads } from "./facts.queries.ts";
+import { PackedRecords } from "./packed/packed-records.ts";
 import { PastModels } from "./past-models.ts";
 import type { ModelSnapshots } from "./snapshots/model-snapshots.ts";
 import { StoredModels } from "./stored-models.ts";
@@ -134,7 +136,7 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
     if (held === null) return { begins: begins ?? at.toISOString() };
     // No facts have changed since then.
     if (held === latest && held <= current.generation) return current;
-    return this.#past.at(tenantId, held, () => this.#read(tenantId, (tx) => readHistoryAt(tx, held)));
+    return this.#past.at(tenantId, held, () => this.#readThrough(tenantId, (tx) => readHistoryAt(tx, held)));
   }
 
   /** Caches the model that a command committed on this replica, so that the next request need not load it. */
@@ -250,20 +252,32 @@ export class ModelStore implements TenantModels, OutboxSubscriber {
   }
 
   #readAll(tenantId: string): ReturnType<typeof readFactPages> {
-    const { database, evaluator, pageSize } = this.#options;
-    const perform: FactPages["perform"] = (work) => evaluator.decide(tenantId, work);
-    return database.readThrough({ kind: "tenant", tenantId }, ({ query }) =>
-      readFactPages({ tenantId, query }, { perform, pageSize }),
-    );
+    return this.#readThrough(tenantId, (tx) => readFactPages(tx, this.#pagesFor(tenantId)));
+  }
+
+  #pagesFor(tenantId: string): FactPages {
+    const { evaluator, pageSize } = this.#options;
+    return { perform: (work) => evaluator.decide(tenantId, work), pageSize };
   }
 
   async #follow(tenantId: string, cached: CachedModel): Promise<CachedModel | undefined> {
-    const changed = await this.#read(tenantId, (tx) => readChangedFacts(tx, cached.generation));
-    return this.#options.evaluator.decide(tenantId, cached.following(changed));
+    const { evaluator } = this.#options;
+    const changed = await this.#read(tenantId, (tx) => readChangedFacts(tx, cached.generation, true));
+    const needsDevices = changesSettings(changed.entries);
+    if (!changed.isCut && !needsDevices) return evaluator.decide(tenantId, cached.following(changed));
+    const [all, devices] = await this.#readThrough(tenantId, async (tx) => [
+      await readChangedFacts(tx, cached.generation),
+      needsDevices ? await readDevicePages(tx, this.#pagesFor(tenantId)) : undefined,
+    ]);
+    return evaluator.decide(tenantId, cached.following(all, devices));
   }
 
   #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
     return this.#options.database.snapshot({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
+  }
+
+  #readThrough<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    return this.#options.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
   }
 
   #makeRoom(): void {
@@ -282,8 +296,17 @@ function keepNewer(entry: Entry, loaded: CachedModel): void {
 
 function sizeOf({ model }: CachedModel): number {
   const policies = Object.values(model.policies).reduce((sum, list) => sum + list.policies.length, 0);
-  return model.users.size + model.devices.size + model.resources.size + model.groups.size + policies;
+  return (
+    sizeOfTable(model.users) + sizeOfTable(model.devices) + sizeOfTable(model.resources) + model.groups.size + policies
+  );
 }
+
+/** The number of records. Records with large rows count as several. */
+function sizeOfTable({ size, base }: Table<unknown>): number {
+  return base instanceof PackedRecords ? Math.max(size, Math.ceil(base.bytes / bytesOfFact)) : size;
+}
+
+const bytesOfFact = 500;
 
 const emptyModel = CachedModel.of(0, {
   users: [],

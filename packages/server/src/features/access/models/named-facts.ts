@@ -19,6 +19,10 @@ export interface NamedByChanges extends NamedFacts {
   readonly regrouped: readonly string[];
   /** Policies whose type may have another order. */
   readonly reordered: readonly string[];
+  /** Protocols whose ports changed. */
+  readonly protocols: readonly string[];
+  /** Whether the ends of the sessions of all devices may have changed. */
+  readonly allDevices: boolean;
 }
 
 /**
@@ -37,6 +41,8 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
   };
   const reordered = new Set<string>();
   const regrouped = new Set<string>();
+  const protocols = new Set<string>();
+  let allDevices = false;
   const count = () => Object.values(ids).reduce((sum, { size }) => sum + size, 0);
   for (const [index, change] of changes.entries()) {
     if (index % reloadAbove === 0 && count() > reloadAbove) return undefined;
@@ -52,14 +58,11 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
       if (resource === undefined) return undefined;
       ids.resources.add(resource);
     }
-    // A new tenant has records that no entry names. The ends of device sessions depend on the settings.
-    // Protocols do not know the resources that use them.
-    else if (
-      type === "tenant" ||
-      type === "tenant-settings" ||
-      (type === "protocol" && before !== undefined && after !== undefined)
-    )
-      return undefined;
+    // A new tenant has records that no entry names.
+    else if (type === "tenant") return undefined;
+    // The ends of device sessions depend on the settings.
+    else if (type === "tenant-settings") allDevices = true;
+    else if (type === "protocol" && before !== undefined && after !== undefined) protocols.add(id);
     // The ends of the sessions of all members' devices depend on the lifetime.
     if (type === "group" && lifetimeIn(before) !== lifetimeIn(after) && before !== undefined) return undefined;
     if (type === "user" && !isDeepStrictEqual(listIn(before, "groups"), listIn(after, "groups"))) regrouped.add(id);
@@ -77,6 +80,8 @@ export function namedByChanges(changes: readonly Change[]): NamedByChanges | und
     policies: [...policies],
     reordered: [...reordered],
     regrouped: [...regrouped],
+    protocols: [...protocols],
+    allDevices,
   };
 }
 

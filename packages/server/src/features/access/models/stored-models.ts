@@ -52,9 +52,11 @@ export class StoredModels {
     const stored = await this.#perform(tenantId, CachedModel.buildingPacked(generation, snapshot.facts));
     if (since.changes > stored.mostChanges) return undefined;
     // States of gateways are not part of the audit chain.
-    const [changed, gateways] = await this.#read(tenantId, (tx) =>
-      Promise.all([readChangedFacts(tx, generation), readGatewayFacts(tx)]),
-    );
+    const scope = { kind: "tenant", tenantId } as const;
+    const [changed, gateways] = await this.#options.database.readThrough(scope, ({ query }) => {
+      const tx = { tenantId, query };
+      return Promise.all([readChangedFacts(tx, generation), readGatewayFacts(tx)]);
+    });
     const current = await this.#perform(tenantId, stored.following(changed));
     if (current === undefined) return undefined;
     // If the tenant changed since, the snapshot is replaced soon: the outbox may be cleared before the next start.

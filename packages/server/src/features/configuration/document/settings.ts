@@ -86,7 +86,7 @@ export interface PolicySettings {
   readonly allDevices: boolean;
   readonly allResources: boolean;
   readonly groups: readonly string[];
-  /** E-mail addresses in lower case. */
+  /** Email addresses in lower case. */
   readonly users: readonly string[];
   /** Public keys. */
   readonly devices: readonly string[];
@@ -154,7 +154,7 @@ export function sortedFacts(facts: User["attributes"]): User["attributes"] {
   return Object.fromEntries(Object.entries(facts).sort(([a], [b]) => byText(a, b)));
 }
 
-/** The key of an e-mail address, which is compared regardless of letter case. */
+/** The key of an email address, which is compared regardless of letter case. */
 export function emailKey(email: string): string {
   return email.toLowerCase();
 }

@@ -6,7 +6,7 @@ import { checkAddress, closedAddressProblem } from "../../addresses/addresses.ap
 import { itemCost, smallRecordCost } from "../document/record-costs.ts";
 import type { RecordChange, RecordChanges } from "./plan-changes.ts";
 
-/** New private addresses in closed blocks. Stored addresses stay valid, so that every export can be applied. */
+/** New private addresses in blocked ranges. Stored addresses stay valid, so that every export can be applied. */
 export function* closedAddressProblems(
   { resource: changes }: RecordChanges,
   document: Configuration,

@@ -93,7 +93,7 @@ export function* planNextRecords(
 }
 
 /**
- * Settings of an existing record. An e-mail address is found regardless of letter case, and keeps its first spelling.
+ * Settings of an existing record. An email address is found regardless of letter case, and keeps its first spelling.
  */
 function sameIdentity<K extends ConfiguredKind>(known: TenantRecord<K>, wanted: DesiredRecord<K>): SettingsOf[K] {
   const before: object = known.settings;
@@ -190,12 +190,13 @@ function* missingNames(
       if (!existingDevices.has(key))
         problems.push(bodyField(pointer, `no device has the public key ${JSON.stringify(key)}`));
     } else if (!next[kind].has(key)) {
-      const where = wanted[kind] === undefined ? "" : ` in ${sectionOf[kind]} of the document`;
+      const noun = kind.replace("-", " ");
+      const name = JSON.stringify(key);
+      const isInDocument = wanted[kind] !== undefined;
+      const missing = isInDocument ? `the document has no ${noun} ${name}` : `no ${noun} has the name ${name}`;
       const nearest = yield* hints.nearest(key, next[kind].keys());
       const meant = nearest === undefined ? "" : `; did you mean ${JSON.stringify(nearest)}?`;
-      problems.push(
-        bodyField(pointer, `no ${kind.replace("-", " ")} has the name ${JSON.stringify(key)}${where}${meant}`),
-      );
+      problems.push(bodyField(pointer, `${missing}${meant}`));
     }
   }
 }

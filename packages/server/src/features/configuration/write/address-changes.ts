@@ -15,7 +15,7 @@ export interface AddressChanges {
 /**
  * The changes to the addresses of a resource that is created or updated. An unchanged address keeps its id.
  *
- * @param addressIds ids of the resource's present addresses, by text
+ * @param addressIds ids of the resource's current addresses, by text
  */
 export function addressChanges(
   change: Exclude<RecordChange<"resource">, { action: "delete" }>,

@@ -6,9 +6,11 @@ import { isDeepStrictEqual } from "node:util";
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
+import type { TenantScope } from "../../../platform/db/database.ts";
 import { newId } from "../../../platform/ids.ts";
 import { keyColumnsOf, knownKeyOf } from "../../../platform/known-keys.ts";
 import { empty } from "../../../platform/outcome.ts";
+import { isOfFuture } from "../../../platform/stored-times.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readGatewaysById } from "../gateways.queries.ts";
 import { nextStatus } from "../gateways.rules.ts";
@@ -39,31 +41,35 @@ const maxPerCommand = 200;
 /**
  * Stores reports and their consequences. Skips deleted gateways, and gateways for which only the time of the last
  * heartbeat changes: the batch of heartbeats stores these.
+ *
+ * @param waitMs how long to wait for a lock, in milliseconds; absent if no other tenant waits meanwhile
  */
 export async function storeGatewayReports(
   runner: CommandRunner,
   tenantId: string,
   reports: readonly GatewayReport[],
   at: Date,
+  waitMs?: number,
 ): Promise<void> {
+  const scope = { kind: "tenant", tenantId, waitMs } as const;
   for (let from = 0; from < reports.length; from += maxPerCommand) {
-    await storeSome(runner, tenantId, reports.slice(from, from + maxPerCommand), at);
+    await storeSome(runner, scope, reports.slice(from, from + maxPerCommand), at);
   }
 }
 
 async function storeSome(
   runner: CommandRunner,
-  tenantId: string,
+  scope: TenantScope,
   reports: readonly GatewayReport[],
   at: Date,
 ): Promise<void> {
+  const { tenantId } = scope;
   const origin = {
     actor: { type: "system", name: "Gatehouse" },
     operation: "reportGatewayState",
     requestId: newId(),
     at,
   } as const;
-  const scope = { kind: "tenant", tenantId } as const;
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
     const byId = new Map(reports.map((report) => [report.gatewayId, report]));
     const rows = await queries.lockReported(tx, [...byId.keys()]);
@@ -150,6 +156,13 @@ function refuseKey(reports: Map<string, GatewayReport>, report: GatewayReport, t
   reports.set(report.gatewayId, { ...rest, error: `key_refused: ${text}` });
 }
 
+/** A stored time of the future is replaced. */
+function laterHeartbeat(stored: string | null, heardAt: Date | undefined, now: Date): string | null {
+  if (heardAt === undefined) return stored;
+  const isLater = stored === null || new Date(stored) < heardAt || isOfFuture(new Date(stored), now);
+  return isLater ? heardAt.toISOString() : stored;
+}
+
 /** @returns undefined if no audited field changes */
 function changedRow(
   row: queries.ReportedRow,
@@ -158,10 +171,9 @@ function changedRow(
 ): queries.ReportedRow | undefined {
   if (report === undefined) return undefined;
   const { heardAt, appliedAt, error = row.error, key, agentVersion, endpoint } = report;
-  const heard = heardAt?.toISOString();
   const reported = {
     ...row,
-    last_online: heard !== undefined && (row.last_online ?? "") < heard ? heard : row.last_online,
+    last_online: laterHeartbeat(row.last_online, heardAt, now),
     deployed_on: row.deployed_on ?? appliedAt?.toISOString() ?? null,
     error: appliedAt === undefined ? error : "",
     ...(key === undefined ? {} : keyColumnsOf(keyAfterClaim(knownKeyOf(row), key))),

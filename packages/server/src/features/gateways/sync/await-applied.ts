@@ -38,7 +38,7 @@ export class AppliedWaiting {
   }
 
   /**
-   * Waits for the tenant's present generation, which a command has just made, or for a later one. Gateways that the
+   * Waits for the tenant's current generation, which a command has just made, or for a later one. Gateways that the
    * request does not concern are left out.
    *
    * @param requestId the request that made the change
@@ -68,7 +68,7 @@ export class AppliedWaiting {
 
   /**
    * Polls the states of all gateways of the tenant. A request that arrives during a poll waits for the next one,
-   * because the present answer may be older than the request.
+   * because the current answer may be older than the request.
    */
   async #poll(tenantId: string): Promise<Poll> {
     const running = this.#polls.get(tenantId);

@@ -1,4 +1,4 @@
-/** The present token of a gateway, and former tokens that are still valid. */
+/** The current token of a gateway, and former tokens that are still valid. */
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
@@ -39,7 +39,7 @@ export async function endFormerTokens(
   return (await tx.query(shorten, tx.tenantId, gatewayId, endsAt)).length;
 }
 
-/** Keeps the present token valid until a time, before it is replaced. */
+/** Keeps the current token valid until a time, before it is replaced. */
 export async function retainFormerToken(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,
@@ -64,7 +64,7 @@ const allowReset = statement<never, [tenantId: string, id: string, at: Date, unt
   "UPDATE gateways SET updated_at = $3, version = version + 1, key_reset_until = $4 WHERE tenant_id = $1 AND id = $2",
 );
 
-/** Allows the gateway's agent to replace its key without a proof of the present one. */
+/** Allows the gateway's agent to replace its key without a proof of the current one. */
 export async function allowKeyReset(
   tx: TenantTx,
   _granted: Granted<"gateways:write">,

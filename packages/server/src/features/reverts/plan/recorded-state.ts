@@ -1,5 +1,5 @@
 /**
- * Reads states of records in audit entries. Entries can be older than the present form of a record, so every reader
+ * Reads states of records in audit entries. Entries can be older than the current form of a record, so every reader
  * accepts a field of any kind.
  */
 

@@ -17,7 +17,7 @@ export interface RevertedEvent {
   readonly laterIsComplete: boolean;
 }
 
-/** The part of the tenant's present state that a plan needs; see `neededState`. */
+/** The part of the tenant's current state that a plan needs; see `neededState`. */
 export interface NeededState {
   /** Records to read whole. */
   readonly records: readonly { readonly type: string; readonly id: string }[];
@@ -31,7 +31,7 @@ export interface NeededState {
   readonly laterOn: readonly string[];
 }
 
-/** The tenant's present state, as far as the plan needs it. */
+/** The tenant's current state, as far as the plan needs it. */
 export interface CurrentState {
   /** The record as the API shows it; undefined if it does not exist. */
   record(type: string, id: string): State | undefined;

@@ -9,7 +9,7 @@ import * as queries from "./ownership.queries.ts";
 export async function transferOwnership(call: Call<typeof operations.transferOwnership>): Promise<Outcome> {
   const { id } = call.parameters;
   return call.command(async (tx) => {
-    // This check depends on the caller alone, so it comes before the look-up of the user.
+    // This check depends on the caller alone, so it comes before the lookup of the user.
     refuseGrantsBeyond("Ownership", ["OWNER"], call.permissions);
     const roleId = await queries.lockOwnership(tx);
     const owner = await queries.lockOwnerAnd(tx, id);

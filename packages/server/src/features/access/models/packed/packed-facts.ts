@@ -1,12 +1,12 @@
 /** The rows of packed records. Their facts are equal to those that the database returns record by record. */
 import { type ResourceType, resourceTypes } from "@gatehouse/contract/records/address";
-import type { NetworkProtocol } from "@gatehouse/contract/records/protocol";
 import { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
 import { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
 import type { DeviceFacts, ResourceFacts, SessionFacts, TenantFacts, UserFacts } from "@gatehouse/policy/model/facts";
 import type { LargeKind } from "@gatehouse/policy/model/model";
 import { idLength, idStart, type PackedRecords, quote, type RowFormat } from "./packed-records.ts";
+import type { PageLists } from "./page-lists.ts";
 import { SharedLists, SharedTexts } from "./shared-texts.ts";
 
 /** The facts of a model. There can be millions of users and devices, and 100,000 resources, so these are packed. */
@@ -119,7 +119,7 @@ export function deviceFormat(): RowFormat<CompiledDevice> {
 
 type ResourceRow = readonly [
   texts: readonly [id: string, name: string, loadBalancingMode: ResourceFacts["loadBalancingMode"], gateways: string],
-  /** The blocks of answers are missing if they are the default. */
+  /** The protocols refer to lists of the page. The blocks of answers are missing if they are the default. */
   addresses: readonly (readonly [address: string, protocols: string, answersWithin?: readonly string[]])[],
   /** A digit at the end of the row, so that it can be read without the rest. */
   type: number,
@@ -131,12 +131,11 @@ type ResourceRow = readonly [
  */
 const retainedResources = 10_000;
 
-/** Resources share lists of gateways and of protocols that many resources have. */
+/** Resources share lists of gateways that many resources have, and the lists of ports of each protocol. */
 export function resourceFormat(): RowFormat<CompiledResource> {
   const texts = new SharedTexts();
   const gatewayLists = new SharedLists((text) => Array.from(text.split(" "), (id) => texts.of(id)));
-  const protocolLists = new SharedLists((text) => text.split(" ").map(protocolOf));
-  const factsOf = (row: string): ResourceFacts => {
+  const factsOf = (row: string, lists: PageLists): ResourceFacts => {
     const [[id, name, mode, gateways], addresses, type] = JSON.parse(row) as ResourceRow;
     return {
       id,
@@ -146,29 +145,35 @@ export function resourceFormat(): RowFormat<CompiledResource> {
       addresses: addresses.map(([address, protocols, answersWithin = null]) => ({
         address,
         answersWithin,
-        protocols: protocolLists.of(protocols),
+        protocols: lists.protocolsOf(protocols),
       })),
       gateways: gatewayLists.of(gateways),
     };
   };
   return {
     retained: retainedResources,
-    encode({ facts: { id, name, type, loadBalancingMode, addresses, gateways } }) {
+    weightOf: ({ weight }) => weight,
+    encode({ facts: { id, name, type, loadBalancingMode, addresses, gateways } }, lists) {
       const row: ResourceRow = [
         [id, name, loadBalancingMode, gateways.join(" ")],
         addresses.map(({ address, protocols, answersWithin = null }) => {
-          const offered = protocols.map(textOfProtocol).join(" ");
+          const offered = lists.textOf(protocols);
           return answersWithin === null ? [address, offered] : [address, offered, answersWithin];
         }),
         resourceTypes.indexOf(type),
       ];
       return JSON.stringify(row);
     },
-    decode: (row, generation) => new CompiledResource(factsOf(row), generation),
-    view(bytes, start, end, generation) {
+    decode(row, generation, lists) {
+      const id = row.slice(idStart, idStart + idLength);
+      const type = typeOf(row.charCodeAt(row.length - 2) - zero);
+      return new CompiledResource({ id, type, bytes: row.length, decode: () => factsOf(row, lists) }, generation);
+    },
+    view({ bytes, start, end, generation, lists }) {
       const id = bytes.toString("latin1", start + idStart, start + idStart + idLength);
       const type = typeOf((bytes[end - 2] ?? 0) - zero);
-      return new CompiledResource({ id, type, decode: () => factsOf(bytes.toString("utf8", start, end)) }, generation);
+      const decode = () => factsOf(bytes.toString("utf8", start, end), lists);
+      return new CompiledResource({ id, type, bytes: end - start, decode }, generation);
     },
   };
 }
@@ -179,13 +184,4 @@ function typeOf(index: number): ResourceType {
   const type = resourceTypes[index];
   if (type === undefined) throw new RangeError(`${index} is not the index of a type of resources`);
   return type;
-}
-
-function textOfProtocol({ protocol, port }: NetworkProtocol): string {
-  return port === undefined ? protocol : `${protocol}:${port}`;
-}
-
-function protocolOf(text: string): NetworkProtocol {
-  const [protocol, port] = text.split(":") as [NetworkProtocol["protocol"], string?]; // written by `textOfProtocol`
-  return port === undefined ? { protocol } : { protocol, port };
 }

@@ -4,6 +4,7 @@ import { finish } from "@gatehouse/policy/work";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PackedPages, PackedRecords, type RowFormat } from "./packed-records.ts";
+import { PageLists } from "./page-lists.ts";
 
 interface Item {
   readonly id: string;
@@ -23,11 +24,14 @@ const format: RowFormat<Item> = {
 const idOf = (number: number) =>
   `0000000${number % 3}-0000-7000-8000-${String(Math.floor(number / 3)).padStart(12, "0")}`;
 
+/** The row of an item, which refers to no list. */
+const rowOf = (item: Item) => format.encode(item, new PageLists());
+
 function packed(items: readonly Item[], rowsOfPage = 3): PackedRecords<Item> {
   const pages = new PackedPages();
   for (let start = 0; start < items.length; start += rowsOfPage) {
     const rows = items.slice(start, start + rowsOfPage);
-    finish(pages.adding(Buffer.from(rows.map(format.encode).join("\n")), rows.length));
+    finish(pages.adding(Buffer.from(rows.map(rowOf).join("\n")), rows.length));
   }
   return finish(PackedRecords.indexing(pages, format));
 }
@@ -99,7 +103,7 @@ describe("packed records", () => {
     const items = Array.from({ length: 5_000 }, (_, index) => ({ id: idOf(index), text: "" }));
     const pages = new PackedPages();
     const costs = [
-      ...pages.adding(Buffer.from(items.map(format.encode).join("\n")), items.length),
+      ...pages.adding(Buffer.from(items.map(rowOf).join("\n")), items.length),
       ...PackedRecords.indexing(pages, format),
       ...packed(items, 5_000).changing(new Map(items.slice(0, 2_000).map((item) => [item.id, item]))),
     ];
@@ -108,9 +112,7 @@ describe("packed records", () => {
   });
 
   test.each([1, 3])("refuse a page of two rows that is announced with %d", (rows) => {
-    const page = Buffer.from(
-      `${format.encode({ id: idOf(1), text: "" })}\n${format.encode({ id: idOf(2), text: "" })}`,
-    );
+    const page = Buffer.from(`${rowOf({ id: idOf(1), text: "" })}\n${rowOf({ id: idOf(2), text: "" })}`);
     expect(() => finish(new PackedPages().adding(page, rows))).toThrow("rows");
   });
 });
@@ -124,4 +126,14 @@ test("recent values are retained up to the capacity, and at most twice as many",
   for (let number = 15; number < 35; number += 1) values.set(String(number), number);
   expect(values.get("1")).toBeUndefined();
   expect(values.get("34")).toBe(34);
+});
+
+test("recent values count by their weights", () => {
+  const values = new RecentValues<number>(10, (weight) => weight);
+  values.set("large", 10);
+  values.set("small", 1);
+  expect(values.get("large")).toBe(10);
+  for (let number = 0; number < 4; number += 1) values.set(`large ${number}`, 10);
+  expect(values.get("small")).toBeUndefined();
+  expect(values.get("large 3")).toBe(10);
 });

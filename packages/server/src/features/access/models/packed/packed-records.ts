@@ -5,19 +5,34 @@
 import { nextGenerations } from "@gatehouse/policy/model/generation";
 import { RecentValues } from "@gatehouse/policy/model/recent-values";
 import type { Records } from "@gatehouse/policy/model/table";
-import { copyCost, entryCost, recordsAtOnce, type Work } from "@gatehouse/policy/work";
+import { copyCost, entryCost, recordsAtOnce, type Work, yieldAfter } from "@gatehouse/policy/work";
+import { PageLists } from "./page-lists.ts";
 
-/** Converts records to rows and back. A row is a JSON array whose first item is an array that begins with the id. */
+/**
+ * Converts records to rows and back. A row is a JSON array whose first item is an array that begins with the id. A row
+ * can refer to the lists of its page.
+ */
 export interface RowFormat<Value> {
-  encode(value: Value): string;
+  encode(value: Value, lists: PageLists): string;
   /** @param generation of the row: no row with other contents has or had the same */
-  decode(row: string, generation: number): Value;
+  decode(row: string, generation: number, lists: PageLists): Value;
   /** The record of the row in these bytes, for a short use, without decoding all of it. */
-  view?(bytes: Buffer, start: number, end: number, generation: number): Value;
+  view?(place: RowPlace): Value;
   /** The ids by which the record of the row in these bytes is indexed, without decoding it. */
   linked?(bytes: Buffer, start: number, end: number): readonly string[];
-  /** The maximum number of retained values in each of the two generations, if not the default. */
+  /** The size of a record: 1 for an ordinary record. All have this size without the function. */
+  weightOf?(value: Value): number;
+  /** The maximum weight of retained values in each of the two generations, if not the default. */
   readonly retained?: number;
+}
+
+/** A row of a page. */
+interface RowPlace {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+  readonly generation: number;
+  readonly lists: PageLists;
 }
 
 /** Rows that are separated by line feeds, which JSON never contains. */
@@ -27,6 +42,7 @@ export interface Page {
   readonly starts: Uint32Array;
   /** The generation of the first row. */
   readonly generation: number;
+  readonly lists: PageLists;
 }
 
 /** The maximum number of rows of a page, so that a reference identifies each row. */
@@ -38,6 +54,7 @@ export const idLength = 36;
 const hashedLength = 8;
 const lineFeed = 10;
 export const quote = 34;
+const backslash = 92;
 /** The cost of finding or entering a row, in rule-cost units. */
 const rowCost = 3 * entryCost;
 
@@ -49,9 +66,10 @@ export class PackedPages {
   /**
    * Adds a page, as work that can be suspended between some rows.
    *
+   * @param lists to which the rows refer
    * @throws if the page does not have this number of rows
    */
-  *adding(bytes: Buffer, rows: number): Work<void> {
+  *adding(bytes: Buffer, rows: number, lists = new PageLists()): Work<void> {
     if (rows > maxRowsOfPage) throw new RangeError(`${rows} rows are too many for a page`);
     if (rows === 0) return;
     const starts = new Uint32Array(rows + 1);
@@ -66,18 +84,33 @@ export class PackedPages {
     }
     if (found !== rows) throw new Error(`a page has ${found} instead of ${rows} rows`);
     starts[rows] = bytes.length + 1;
-    this.pages.push({ bytes, starts, generation: nextGenerations(rows) });
+    this.pages.push({ bytes, starts, generation: nextGenerations(rows), lists });
     this.size += rows;
   }
 
   /** Adds records, as work that can be suspended between some of them. */
   *encoding<Value>(values: readonly Value[], format: RowFormat<Value>): Work<void> {
-    for (let start = 0; start < values.length; start += encodedAtOnce) {
-      const some = values.slice(start, start + encodedAtOnce);
-      yield some.length * encodedCost;
-      const rows = some.map((value) => format.encode(value));
-      yield* this.adding(Buffer.from(rows.join("\n")), rows.length);
+    let rows: string[] = [];
+    let lists = new PageLists();
+    let characters = 0;
+    let unpaid = 0;
+    for (const [index, value] of values.entries()) {
+      const row = format.encode(value, lists);
+      rows.push(row);
+      characters += row.length;
+      unpaid += encodingCost(format, value, row);
+      if (unpaid >= yieldAfter) {
+        yield unpaid;
+        unpaid = 0;
+      }
+      const isFull = rows.length === encodedAtOnce || characters > charactersAtOnce;
+      if (!isFull && index < values.length - 1) continue;
+      yield* this.adding(Buffer.from(rows.join("\n")), rows.length, lists);
+      rows = [];
+      lists = new PageLists();
+      characters = 0;
     }
+    yield unpaid;
   }
 }
 
@@ -109,7 +142,7 @@ export class PackedRecords<Value> implements Records<Value> {
   static *indexing<Value>(
     pages: PackedPages,
     format: RowFormat<Value>,
-    recent = new RecentValues<Value>(format.retained),
+    recent = new RecentValues<Value>(format.retained, format.weightOf?.bind(format)),
   ): Work<PackedRecords<Value>> {
     const slots = new Uint32Array(slotsFor(pages.size));
     const mask = slots.length - 1;
@@ -133,6 +166,11 @@ export class PackedRecords<Value> implements Records<Value> {
 
   get retainsValues(): boolean {
     return this.size <= this.#recent.capacity;
+  }
+
+  /** The size of all rows. */
+  get bytes(): number {
+    return this.#pages.reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
   /** The pages, which a snapshot stores. */
@@ -185,13 +223,13 @@ export class PackedRecords<Value> implements Records<Value> {
 
   /** The text that follows the id in a row. */
   textAt(reference: number): string {
-    const { bytes, start, end } = this.#locate(reference);
+    const { bytes, start } = this.#locate(reference);
     // The text follows `",` and its own quotation mark.
     const from = start + idStart + idLength + 3;
-    const text = bytes.toString("utf8", from, bytes.indexOf(quote, from));
-    if (!text.includes("\\")) return text;
-    const row = JSON.parse(bytes.toString("utf8", start, end)) as readonly [readonly string[]]; // by the format of rows
-    return row[0][1] ?? "";
+    let end = bytes.indexOf(quote, from);
+    if (!bytes.subarray(from, end).includes(backslash)) return bytes.toString("utf8", from, end);
+    while (isEscaped(bytes, end)) end = bytes.indexOf(quote, end + 1);
+    return JSON.parse(bytes.toString("utf8", from - 1, end + 1)) as string; // by the format of rows
   }
 
   /** Rewrites the pages with changed records, and shares all others. */
@@ -224,28 +262,36 @@ export class PackedRecords<Value> implements Records<Value> {
     const page = this.#pages[index];
     if (page === undefined) return;
     const rows: string[] = [];
+    const writesAll = page.lists.isWasteful;
+    const lists = new PageLists(writesAll ? undefined : page.lists);
+    let unpaid = lists.size * entryCost;
     for (let row = 0; row < page.starts.length - 1; row += 1) {
       const reference = referenceTo(index, row);
       const id = this.idAt(reference);
-      const value = changes.get(id);
-      if (value !== undefined) rows.push(this.#format.encode(value));
-      else if (!changes.has(id)) rows.push(this.rowAt(reference));
-      if (row % recordsAtOnce === 0) yield recordsAtOnce * encodedCost;
+      const isChanged = changes.has(id);
+      const value = isChanged ? changes.get(id) : writesAll ? this.#view(reference) : undefined;
+      if (isChanged && value === undefined) continue;
+      const text = value === undefined ? this.rowAt(reference) : this.#format.encode(value, lists);
+      rows.push(text);
+      unpaid += value === undefined ? encodedCost : encodingCost(this.#format, value, text);
+      if (unpaid < yieldAfter) continue;
+      yield unpaid;
+      unpaid = 0;
     }
-    yield page.bytes.length * copyCost * copiesOfPage;
-    yield* pages.adding(Buffer.from(rows.join("\n")), rows.length);
+    yield unpaid + page.bytes.length * copyCost * copiesOfPage;
+    yield* pages.adding(Buffer.from(rows.join("\n")), rows.length, lists);
   }
 
   #retain(id: string, reference: number): Value {
-    const { generation } = this.#locate(reference);
-    const value = this.#format.decode(this.rowAt(reference), generation);
+    const { generation, lists } = this.#locate(reference);
+    const value = this.#format.decode(this.rowAt(reference), generation, lists);
     this.#recent.set(id, value);
     return value;
   }
 
   #view(reference: number): Value {
-    const { bytes, start, end, generation } = this.#locate(reference);
-    return this.#format.view?.(bytes, start, end, generation) ?? this.#format.decode(this.rowAt(reference), generation);
+    const place = this.#locate(reference);
+    return this.#format.view?.(place) ?? this.#format.decode(this.rowAt(reference), place.generation, place.lists);
   }
 
   #find(id: string): number | undefined {
@@ -260,24 +306,35 @@ export class PackedRecords<Value> implements Records<Value> {
     }
   }
 
-  #locate(reference: number): {
-    readonly bytes: Buffer;
-    readonly start: number;
-    readonly end: number;
-    readonly generation: number;
-  } {
+  #locate(reference: number): RowPlace {
     const page = this.#pages[pageOf(reference)];
     if (page === undefined) throw new RangeError(`No page contains row ${reference}.`);
     const row = (reference - 1) % maxRowsOfPage;
     // The line feed between two rows belongs to neither.
-    const { bytes, starts, generation } = page;
-    return { bytes, start: starts[row] ?? 0, end: (starts[row + 1] ?? 1) - 1, generation: generation + row };
+    const { bytes, starts, generation, lists } = page;
+    return { bytes, start: starts[row] ?? 0, end: (starts[row + 1] ?? 1) - 1, generation: generation + row, lists };
   }
+}
+
+function encodingCost<Value>(format: RowFormat<Value>, value: Value, row: string): number {
+  const weight = format.weightOf?.(value) ?? 1;
+  return encodedCost + (weight - 1) * weightCost + row.length * copyCost;
+}
+
+/** Whether an odd number of backslashes precedes a quotation mark. */
+function isEscaped(bytes: Buffer, at: number): boolean {
+  let before = at;
+  while (bytes[before - 1] === backslash) before -= 1;
+  return (at - before) % 2 === 1;
 }
 
 /** The cost of converting a record to a row, or of copying a row. */
 const encodedCost = 4 * entryCost;
+/** The cost of finding the lists of a record, for each unit of weight beyond the first. */
+const weightCost = 500;
 const encodedAtOnce = 1_000;
+/** The characters after which the next row begins a new page. */
+const charactersAtOnce = 1_048_576;
 /** The cost of copying a byte of a page, relative to copying a character of a text. */
 const copiesOfPage = 0.02;
 

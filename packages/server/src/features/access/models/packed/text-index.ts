@@ -4,7 +4,7 @@ import { textHash } from "./text-hash.ts";
 
 /**
  * Finds packed records by the text that follows the id in their rows: users by email address, and resources by name. It
- * shows the records as they were when it was built, so its records must still be compared with the present ones.
+ * shows the records as they were when it was built, so its records must still be compared with the current ones.
  */
 export class TextIndex {
   readonly #records: PackedRecords<unknown>;

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import { CompiledUser } from "@gatehouse/policy/model/compiled-user";
-import type { GroupFacts, UserFacts } from "@gatehouse/policy/model/facts";
+import type { GroupFacts, ResourceFacts, UserFacts } from "@gatehouse/policy/model/facts";
 import { finish } from "@gatehouse/policy/work";
 import { expect, test } from "vitest";
 import { deviceFormat, resourceFormat, userFormat } from "../packed/packed-facts.ts";
 import { PackedPages, PackedRecords } from "../packed/packed-records.ts";
+import { PageLists } from "../packed/page-lists.ts";
 import { readSnapshotChunks, snapshotChunks } from "./model-snapshot.ts";
 
 test("chunks stay small if records are large, and contain all records in order", async () => {
@@ -20,7 +22,7 @@ test("chunks stay small if records are large, and contain all records in order",
   }));
   const groups: GroupFacts[] = users.map(({ id }) => ({ id, name: text }));
   const format = userFormat();
-  const rows = users.map((facts) => format.encode(new CompiledUser(facts)));
+  const rows = users.map((facts) => format.encode(new CompiledUser(facts), new PageLists()));
   const pages = new PackedPages();
   finish(pages.adding(Buffer.from(rows.join("\n")), rows.length));
   const others = { groups, gateways: [], rules: [], policies: [] };
@@ -42,4 +44,35 @@ test("chunks stay small if records are large, and contain all records in order",
     users.map(({ id, email }) => [id, email]),
   );
   expect(read.facts.others.groups.map(({ id }) => id)).toEqual(groups.map(({ id }) => id));
+});
+
+test("the resources of a snapshot have their ports", async () => {
+  const portsOf = (first: number) =>
+    Array.from({ length: 100 }, (_, index) => ({ protocol: "TCP" as const, port: String(first + index) }));
+  const lists = Array.from({ length: 100 }, (_, index) => portsOf(1 + index * 100));
+  const resources = Array.from({ length: 2_500 }, (_, index): ResourceFacts => {
+    const protocols = index % 3 === 0 ? lists.slice(index % 100) : index % 3 === 1 ? portsOf(index) : [];
+    const named = { id: randomUUID(), name: `Resource ${index}`, type: "PRIVATE" } as const;
+    const addresses = [{ address: "10.0.0.1", answersWithin: null, protocols }];
+    return { ...named, loadBalancingMode: "MANUAL", addresses, gateways: [] };
+  });
+  const pages = new PackedPages();
+  finish(
+    pages.encoding(
+      resources.map((facts) => new CompiledResource(facts)),
+      resourceFormat(),
+    ),
+  );
+  const facts = {
+    users: finish(PackedRecords.indexing(new PackedPages(), userFormat())),
+    devices: finish(PackedRecords.indexing(new PackedPages(), deviceFormat())),
+    resources: finish(PackedRecords.indexing(pages, resourceFormat())),
+    others: { groups: [], gateways: [], rules: [], policies: [] },
+  };
+  const chunks = [...snapshotChunks({ state: { tenantId: randomUUID(), generation: 1, chainHash: "" }, facts })];
+  async function* stored() {
+    for (const { bytes } of chunks) yield bytes;
+  }
+  const read = await readSnapshotChunks(stored(), async (work) => finish(work));
+  expect([...read.facts.resources].map(([, resource]) => resource.facts)).toEqual(resources);
 });

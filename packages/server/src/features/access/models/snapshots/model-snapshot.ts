@@ -1,9 +1,11 @@
 /** The contents of snapshots: a tenant's facts at a generation, as chunks. */
 import type { TenantFacts } from "@gatehouse/policy/model/facts";
 import type { LargeKind } from "@gatehouse/policy/model/model";
+import type { ProtocolList } from "@gatehouse/policy/model/protocol-lists";
 import type { Work } from "@gatehouse/policy/work";
 import { deviceFormat, type ModelFacts, resourceFormat, userFormat } from "../packed/packed-facts.ts";
 import { PackedPages, PackedRecords, type Page } from "../packed/packed-records.ts";
+import { PageLists } from "../packed/page-lists.ts";
 import { SharedTexts, sharingTexts } from "../packed/shared-texts.ts";
 import type { SealedChunk } from "./sealed-file.ts";
 
@@ -21,7 +23,7 @@ export interface ModelSnapshot {
 }
 
 /** The first byte of a chunk. */
-const kinds = { state: 0, users: 1, devices: 2, resources: 3, others: 4, end: 5 } as const;
+const kinds = { state: 0, users: 1, devices: 2, resources: 3, others: 4, end: 5, lists: 6 } as const;
 /** The bytes before the rows of a page: its kind, and the number of rows. */
 const pageHeadBytes = 5;
 /** The maximum number of records in a chunk, which takes a few milliseconds to parse. */
@@ -31,6 +33,8 @@ const recordsOfChunk = 500;
  * which would take long to encrypt at once.
  */
 const chunkBytes = 4 * 1_048_576;
+/** The characters of lists of ports in a chunk. Each of their ports becomes an object. */
+const charactersOfLists = 65_536;
 
 /** The chunks of a snapshot, in order. */
 export function* snapshotChunks({
@@ -40,7 +44,10 @@ export function* snapshotChunks({
   yield textChunk(kinds.state, JSON.stringify(state));
   for (const page of users.pages) yield* pageChunks(kinds.users, page);
   for (const page of devices.pages) yield* pageChunks(kinds.devices, page);
-  for (const page of resources.pages) yield* pageChunks(kinds.resources, page);
+  for (const page of resources.pages) {
+    yield* listChunks(page.lists);
+    yield* pageChunks(kinds.resources, page);
+  }
   for (const [kind, records] of Object.entries(others)) yield* recordChunks(kind, records);
   yield { bytes: Buffer.of(kinds.end), isLast: true };
 }
@@ -61,6 +68,22 @@ function* recordChunks(kind: string, records: readonly object[]): Iterable<Seale
 
 function textChunk(kind: number, text: string): SealedChunk {
   return { bytes: Buffer.concat([Buffer.of(kind), Buffer.from(text)]), isLast: false };
+}
+
+/** The lists to which the rows of the next page refer: at least one chunk. */
+function* listChunks(lists: Iterable<ProtocolList>): Iterable<SealedChunk> {
+  let texts: string[] = [];
+  let length = 0;
+  for (const list of lists) {
+    const text = JSON.stringify(list);
+    texts.push(text);
+    length += text.length;
+    if (length < charactersOfLists) continue;
+    yield textChunk(kinds.lists, `[${texts.join()}]`);
+    texts = [];
+    length = 0;
+  }
+  yield textChunk(kinds.lists, `[${texts.join()}]`);
 }
 
 function* pageChunks(kind: number, { bytes, starts }: Page): Iterable<SealedChunk> {
@@ -100,6 +123,8 @@ export async function readSnapshotChunks(
     policies: [],
   };
   let state: SnapshotState | undefined;
+  let lists = new PageLists();
+  let hasRows = false;
   let isComplete = false;
   for await (const chunk of chunks) {
     switch (chunk[0]) {
@@ -113,7 +138,13 @@ export async function readSnapshotChunks(
         await perform(devices.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1)));
         break;
       case kinds.resources:
-        await perform(resources.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1)));
+        await perform(resources.adding(chunk.subarray(pageHeadBytes), chunk.readUInt32BE(1), lists));
+        hasRows = true;
+        break;
+      case kinds.lists:
+        if (hasRows) lists = new PageLists();
+        hasRows = false;
+        for (const list of JSON.parse(chunk.toString("utf8", 1)) as readonly ProtocolList[]) lists.add(list); // as above
         break;
       case kinds.others: {
         const { kind, records } = JSON.parse(chunk.toString("utf8", 1)) as {

@@ -140,7 +140,7 @@ describe("a snapshot", () => {
     expect(await wasUsed()).toBe(false);
   });
 
-  test("has the present state of gateways, which is not in the audit record", async () => {
+  test("has the current state of gateways, which is not in the audit record", async () => {
     await makeId("gateway", tenant.client);
     const snapshots = newSnapshots();
     await storeSnapshot();

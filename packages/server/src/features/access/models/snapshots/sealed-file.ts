@@ -8,7 +8,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { deriveFileKey } from "../../../../platform/secrets/master-key.ts";
 
 /** Must be changed if the format of the contents changes. */
-const magic = Buffer.from("gatehouse-model-2\n");
+const magic = Buffer.from("gatehouse-model-3\n");
 const saltBytes = 32;
 const tagBytes = 16;
 const lengthBytes = 4;

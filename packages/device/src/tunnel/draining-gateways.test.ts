@@ -1,0 +1,56 @@
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
+import { expect, test } from "vitest";
+import type { Draining } from "./drain-routes.ts";
+import { DrainingGateways } from "./draining-gateways.ts";
+import type { WantedTunnel } from "./wanted-tunnel.ts";
+
+const block = "10.80.0.0/24";
+const through = (publicKey: string): WantedTunnel => ({
+  addresses: [],
+  peers: new Map([[publicKey, { endpoint: "192.0.2.1:51820", allowedIps: [block] }]]),
+  routes: [],
+  bypassRoutes: [],
+});
+
+/** The first gateway drains. @returns the gateways that drain after a check */
+async function drainingFirst(clock: StoppedClock) {
+  const peer = { endpoint: undefined, allowedIps: [], receivedBytes: 1, lastHandshake: clock.now() };
+  let sentBytes = 0;
+  let drained: readonly string[] = [];
+  const drainTunnel = {
+    apply: async ({ routes }: Draining) => {
+      drained = routes.map(({ publicKey }) => publicKey);
+    },
+    remove: async () => undefined,
+    livePeers: async () => new Map([["first", { ...peer, sentBytes }]]),
+  };
+  const gateways = new DrainingGateways({
+    tunnel: { livePeers: async () => new Map([["first", { ...peer, sentBytes }]]) },
+    drainTunnel,
+    clock,
+    log: () => undefined,
+  });
+  const change = { applied: through("first"), wanted: through("second"), selections: new Map() };
+  await gateways.duringChange(change, async () => undefined);
+  return async (sends: number) => {
+    sentBytes += sends;
+    await gateways.endSilent(change.wanted);
+    return drained;
+  };
+}
+
+test.each([
+  ["after five minutes", 0, [300_000]],
+  ["soon after it became silent", 1_000, [5_000, 15_000]],
+])("draining ends %s, also if the clock was set back", async (_, sends, passing) => {
+  const clock = new StoppedClock();
+  const check = await drainingFirst(clock);
+  expect(await check(sends)).toEqual(["first"]);
+  let left: readonly string[] = [];
+  for (const ms of passing) {
+    clock.setMs -= 3_600_000;
+    clock.pass(ms);
+    left = await check(sends);
+  }
+  expect(left).toEqual([]);
+});

@@ -1,0 +1,229 @@
+import pg from "pg";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { databaseUnavailable, TenantShareError } from "../db/database-errors.ts";
+import { TenantRounds, type TenantRoundsOptions } from "./tenant-rounds.ts";
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const passTime = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+/** Rounds whose tasks end when the test says so. */
+function controlled(options: Partial<TenantRoundsOptions> = {}) {
+  const log = { warn: vi.fn(), error: vi.fn() };
+  const rounds = new TenantRounds({ log, failed: "failed to work; will retry", places: 2, ...options });
+  const started: string[] = [];
+  const waits: number[] = [];
+  const running = new Map<string, { readonly end: () => void; readonly fail: (error: unknown) => void }>();
+  const task = (tenantId: string, waitMs: number) => {
+    started.push(tenantId);
+    waits.push(waitMs);
+    return new Promise<void>((end, fail) => running.set(tenantId, { end, fail }));
+  };
+  const run = (...tenantIds: readonly string[]) => {
+    const round = { isOver: false, error: undefined as unknown };
+    rounds
+      .run(tenantIds, task)
+      .catch((error: unknown) => {
+        round.error = error;
+      })
+      .finally(() => {
+        round.isOver = true;
+      });
+    return round;
+  };
+  const end = async (...tenantIds: readonly string[]) => {
+    await passTime(0);
+    for (const tenantId of tenantIds) running.get(tenantId)?.end();
+    await passTime(0);
+  };
+  const fail = async (tenantId: string, error: unknown = new Error("refused")) => {
+    running.get(tenantId)?.fail(error);
+    await passTime(0);
+  };
+  return { rounds, log, started, waits, task, run, end, fail };
+}
+
+describe("a round", () => {
+  test("runs a few tasks at the same time, each tenant once, and ends after all of them", async () => {
+    const { run, started, end } = controlled();
+    const round = run("a", "b", "a", "c");
+    await passTime(0);
+    expect(started).toEqual(["a", "b"]);
+    await end("a");
+    expect(started).toEqual(["a", "b", "c"]);
+    await end("b");
+    expect(round.isOver).toBe(false);
+    await end("c");
+    expect(round).toEqual({ isOver: true, error: undefined });
+  });
+
+  test("throws the first failure after the other tasks, and names the tenant in the log", async () => {
+    const { run, log, end, fail } = controlled();
+    const round = run("a", "b", "c");
+    await passTime(0);
+    const error = new Error("refused");
+    await fail("a", error);
+    expect(round.isOver).toBe(false);
+    await end("b", "c");
+    await end("c");
+    expect(round).toEqual({ isOver: true, error });
+    const fields = { err: error, tenantId: "a", retryMs: 1_000 };
+    expect(log.error.mock.calls).toEqual([[fields, "failed to work; will retry"]]);
+  });
+
+  test("does not wait for a task that takes long, and its place is free", async () => {
+    const { run, started, end } = controlled({ places: 1, slowMs: 3_000 });
+    const round = run("slow", "quick");
+    await passTime(2_999);
+    expect(started).toEqual(["slow"]);
+    await passTime(1);
+    expect(started).toEqual(["slow", "quick"]);
+    await end("quick");
+    expect(round.isOver).toBe(true);
+    // One task of a tenant at a time.
+    const next = run("slow", "quick");
+    await end("quick");
+    expect(next.isOver).toBe(true);
+    expect(started).toEqual(["slow", "quick", "quick"]);
+    await end("slow");
+    run("slow");
+    await passTime(0);
+    expect(started.at(-1)).toBe("slow");
+  });
+
+  test("waits for tasks that may take long", async () => {
+    const { run, end } = controlled({ slowMs: Number.POSITIVE_INFINITY });
+    const round = run("a");
+    await passTime(3_600_000);
+    expect(round.isOver).toBe(false);
+    await end("a");
+    expect(round.isOver).toBe(true);
+  });
+
+  test("ends with an error of the whole database, and starts no other task", async () => {
+    const { run, log, started, fail } = controlled({ places: 1 });
+    const error = databaseUnavailable(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
+    const round = run("a", "b");
+    await passTime(0);
+    await fail("a", error);
+    expect(round).toEqual({ isOver: true, error });
+    expect(started).toEqual(["a"]);
+    // No tenant pauses for it.
+    run("a", "b");
+    await passTime(0);
+    expect(started).toEqual(["a", "a"]);
+    expect(log.warn).not.toHaveBeenCalled();
+  });
+
+  test.each([
+    ["a lock", Object.assign(new pg.DatabaseError("lock timeout", 0, "error"), { code: "55P03" })],
+    ["a row", databaseUnavailable(Object.assign(new pg.DatabaseError("timeout", 0, "error"), { code: "57014" }))],
+    ["a connection", databaseUnavailable(new TenantShareError())],
+    ["an answer", databaseUnavailable(new Error("Query read timeout"))],
+  ])("serves the other tenants if one waits too long for %s", async (_, error) => {
+    const { run, log, started, end, fail } = controlled({ places: 1 });
+    const round = run("a", "b");
+    await passTime(0);
+    await fail("a", error);
+    await end("b");
+    expect(started).toEqual(["a", "b"]);
+    expect(round).toEqual({ isOver: true, error });
+    expect(log.warn).toHaveBeenCalledOnce();
+  });
+});
+
+describe("a tenant whose task failed", () => {
+  test("pauses longer after each failure, and its next task may wait longer for locks", async () => {
+    const { run, started, waits, fail, end } = controlled();
+    for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+      run("a");
+      await passTime(0);
+      const { length } = started;
+      await fail("a");
+      await passTime(pauseMs - 1);
+      run("a");
+      await passTime(0);
+      expect(started).toHaveLength(length);
+      await passTime(1);
+    }
+    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    run("a");
+    await end("a");
+    run("a");
+    await passTime(0);
+    expect(waits.at(-1)).toBe(500);
+  });
+
+  test("delays no round, and leaves the places to the others", async () => {
+    const { run, started, end, fail } = controlled();
+    run("a", "b");
+    await passTime(0);
+    await fail("a");
+    await fail("b");
+    await passTime(1_000);
+    const round = run("a", "b", "c", "d");
+    await end("c", "d");
+    expect(started.slice(2)).toEqual(["a", "b", "c", "d"]);
+    expect(round).toEqual({ isOver: true, error: undefined });
+  });
+
+  test("has its failure thrown by the next round", async () => {
+    const { run, fail } = controlled();
+    run("a");
+    await passTime(0);
+    await fail("a");
+    await passTime(1_000);
+    const second = run("a");
+    await passTime(0);
+    expect(second).toEqual({ isOver: true, error: undefined });
+    const error = new Error("refused again");
+    await fail("a", error);
+    const third = run();
+    await passTime(0);
+    expect(third.error).toBe(error);
+  });
+});
+
+test("all pages are served, and the first failure is thrown at the end", async () => {
+  const { rounds } = controlled();
+  const ids = ["a", "b", "c", "d", "e"];
+  const served: string[] = [];
+  const read = async (after: string) => ids.filter((id) => id > after).slice(0, 2);
+  const task = async (tenantId: string) => {
+    served.push(tenantId);
+    if (tenantId === "b") throw new Error("refused");
+  };
+  await expect(rounds.runPages(read, task)).rejects.toThrow("refused");
+  expect(served).toEqual(ids);
+});
+
+test("an error of the whole database ends the pages", async () => {
+  const { rounds } = controlled();
+  const read = vi.fn(async () => ["a"]);
+  const away = () => Promise.reject(databaseUnavailable(new Error("Connection terminated")));
+  await expect(rounds.runPages(read, away)).rejects.toMatchObject({ code: "database_unavailable" });
+  expect(read).toHaveBeenCalledOnce();
+});
+
+test("the end of the process also serves tenants that pause, and those with a task in progress once more", async () => {
+  const { rounds, run, started, waits, task, end, fail } = controlled();
+  run("a", "b");
+  await passTime(0);
+  await fail("a");
+  let isFinished = false;
+  const finished = rounds.finish(["a", "b", "c"], task).then(() => {
+    isFinished = true;
+  });
+  await end("b");
+  expect(started.slice(2)).toEqual(["a", "b"]);
+  await end("a", "b");
+  expect(isFinished).toBe(false);
+  await end("c");
+  await finished;
+  expect(waits).toHaveLength(5);
+});
