@@ -18,7 +18,7 @@ export interface DeviceSources {
   readonly gateways: ReadonlyMap<string, ObservedSource>;
 }
 
-/** The address of a device behind a relay, which hides the real one. No device has it. */
+/** The address of a device behind a gateway that hides the real one. No device has it. */
 export const unspecifiedSource = { 4: "0.0.0.0", 6: "::" } as const;
 
 export const noSources: DeviceSources = { controlPlane: null, gateways: new Map() };

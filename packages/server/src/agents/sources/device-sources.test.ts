@@ -252,6 +252,39 @@ describe("an address counts only where it was observed", () => {
     expect(isIn()).toBe(true);
   });
 
+  test("the address of a gateway that carries internet traffic never counts", async () => {
+    const carrier = await client.must.post("/tenants/gateways", {
+      name: unique("Office"),
+      wireguardPort: "51820",
+      endpoint: "192.0.2.1",
+    });
+    const policy = await client.must.post("/tenants/policies", {
+      name: unique("Internet"),
+      type: "INTERNET",
+      mode: "INTERNET_ACCESS_POINT",
+      action: true,
+      allUsers: true,
+      gateways: [carrier.body.id],
+    });
+    const { id, gateway } = await grantAccess([], open);
+    await openAt(id, ["192.0.2.0/24"], ownOffice);
+    const made = await newDevice();
+    const isIn = () => hasRoute(made, id, ownOffice);
+    await connectFrom(made.device, "192.0.2.8");
+    await until("its own connection shows the office", isIn);
+    await connectFrom(made.device, "192.0.2.1");
+    await until("its connection may have passed through the tunnel", () => !isIn());
+    clock.advance(1_000);
+    report(gateway, "192.0.2.8");
+    await until("the gateway has seen it in the office", isIn);
+    clock.advance(1_000);
+    report(gateway, "192.0.2.1");
+    await until("its packets may have passed through another tunnel", () => !isIn());
+    await client.must.patch(`/tenants/policies/${policy.body.id}/deactivate`);
+    await connectFrom(made.device, "192.0.2.1");
+    await until("the gateway carries no internet traffic any more", isIn);
+  });
+
   test("addresses that no remote device has are ignored", async () => {
     const { id, gateway } = await grantAccess(["192.0.2.0/24"]);
     const made = await newDevice();

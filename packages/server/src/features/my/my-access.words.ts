@@ -34,7 +34,7 @@ export function missingText(fact: MyMissingFact, sourceAddress: string | undefin
 function placeOf(sourceAddress: string | undefined): string {
   if (sourceAddress === undefined) return "";
   const isHidden = Object.values<string>(unspecifiedSource).includes(sourceAddress);
-  return isHidden ? " A relay hides the network of this device." : ` This device is at ${sourceAddress}.`;
+  return isHidden ? " A gateway hides the network of this device." : ` This device is at ${sourceAddress}.`;
 }
 
 function wordsOf(fact: MyMissingFact, sourceAddress: string | undefined): string {
