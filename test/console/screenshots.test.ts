@@ -307,7 +307,9 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
   test("the last report of a gateway, a new gateway, and a key that is shown once", async () => {
     await show(`/gateways/${await idOf("gateways", "Frankfurt 1")}`, async (visit) => {
       await button(visit, "Show last report").click();
-      await region(visit, "Configuration").getByText(/heartbeat/).waitFor();
+      await region(visit, "Configuration")
+        .getByText(/heartbeat/)
+        .waitFor();
       await shoot(visit, "gateways-report");
     });
     await show("/gateways?new=1", async (visit) => {
