@@ -161,7 +161,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
         .map((part) => part.outerHTML.slice(0, 120));
     })()`);
     expect(cut).toEqual([]);
-    const rows = effectOf(visit).getByRole("group", { name: "Changes of access" });
+    const rows = effectOf(visit).getByRole("group", { name: "Access changes", exact: true });
     const hidden = await rows.evaluate(
       (area: { readonly scrollHeight: number; readonly clientHeight: number }) => area.scrollHeight - area.clientHeight,
     );
