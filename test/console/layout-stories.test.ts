@@ -54,8 +54,12 @@ describe.runIf(hasBrowser)("an administrator", () => {
     // The last field is rendered last.
     await page.getByRole("textbox", { name: "Description" }).waitFor();
     await expect.poll(more).toBe(1);
-    await page.evaluate(`document.querySelector(".mantine-Modal-content").scrollTo(0, 10_000)`);
-    await expect.poll(more).toBe(0);
+    // The form renders its fields in stages, and can grow after it was scrolled.
+    const moreAtEnd = async () => {
+      await page.evaluate(`document.querySelector(".mantine-Modal-content").scrollTo(0, 10_000)`);
+      return more();
+    };
+    await expect.poll(moreAtEnd).toBe(0);
     await inDialog(visit, "Cancel").click();
     await visit.open("/groups?new=1");
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -162,7 +166,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
         .map((part) => part.outerHTML.slice(0, 120));
     })()`);
     expect(cut).toEqual([]);
-    const rows = effectOf(visit).getByRole("group", { name: "Changes of access" });
+    const rows = effectOf(visit).getByRole("group", { name: "Access changes", exact: true });
     const hidden = await rows.evaluate(
       (area: { readonly scrollHeight: number; readonly clientHeight: number }) => area.scrollHeight - area.clientHeight,
     );

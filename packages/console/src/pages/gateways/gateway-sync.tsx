@@ -114,10 +114,13 @@ function SyncState({ sync }: { readonly sync: GatewaySync }) {
         facts={[
           { label: t("gateways.sync.applied"), value: <Point point={sync.applied} none={t("gateways.sync.none")} /> },
           { label: t("gateways.sync.sent"), value: <Point point={sync.sent} none={t("gateways.sync.none")} /> },
-          { label: t("gateways.sync.target"), value: <Point point={sync.wanted} none={t("gateways.sync.noTarget")} /> },
+          {
+            label: t("gateways.sync.desired"),
+            value: <Point point={sync.wanted} none={t("gateways.sync.noDesired")} />,
+          },
           { label: t("gateways.sync.delay"), value: formatLag(sync) },
           {
-            label: t("gateways.sync.network"),
+            label: t("gateways.sync.organisation"),
             value: t("gateways.sync.generation", { generation: sync.generation }),
           },
         ]}
