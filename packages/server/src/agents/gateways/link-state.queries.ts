@@ -198,10 +198,10 @@ export interface ReportedGateway {
   readonly reported_endpoint: string;
 }
 
-const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string]>(
+const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string, now: Date]>(
   "gateway_link.touch_gateways",
   // Rows that a command has locked are left to the next batch: commands and batches must not deadlock.
-  `UPDATE gateways AS item SET last_online = ${laterTime("item.last_online", "heard.at", "heard.at")}
+  `UPDATE gateways AS item SET last_online = ${laterTime("item.last_online", "heard.at", "$3")}
    FROM (
      SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (id uuid, at timestamptz)
      JOIN gateways AS free ON free.tenant_id = $1 AND free.id = batch.id
@@ -213,8 +213,12 @@ const touchGateways = statement<ReportedGateway, [tenantId: string, heard: strin
 );
 
 /** Stores when gateways were last heard, without a new version. @returns the rows that were not locked */
-export function touchHeardGateways(tx: TenantTx, heard: readonly HeardGateway[]): Promise<ReportedGateway[]> {
-  return tx.query(touchGateways, tx.tenantId, JSON.stringify(heard));
+export function touchHeardGateways(
+  tx: TenantTx,
+  heard: readonly HeardGateway[],
+  now: Date,
+): Promise<ReportedGateway[]> {
+  return tx.query(touchGateways, tx.tenantId, JSON.stringify(heard), now);
 }
 
 export interface Handshake {

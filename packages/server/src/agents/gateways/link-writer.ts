@@ -241,7 +241,7 @@ export class LinkWriter {
   async #storeHeard(heard: ReadonlyMap<string, string>): Promise<void> {
     const { clock } = this.#options;
     const gateways = Array.from(heard, ([id, at]) => ({ id, at }));
-    for (const row of await this.#transaction((tx) => queries.touchHeardGateways(tx, gateways))) {
+    for (const row of await this.#transaction((tx) => queries.touchHeardGateways(tx, gateways, clock.now()))) {
       this.#records.set(row.id, row);
       const status = row.status as GatewayStatus; // the column is constrained to these values
       if (nextStatus({ ...row, status }, clock.now()) === status) continue;
