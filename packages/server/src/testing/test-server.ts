@@ -16,15 +16,15 @@ import { expect, inject } from "vitest";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { type ComposeOptions, type Composition, compose } from "../compose.ts";
 import { compileCheck } from "../http/validation.ts";
-import type { Clock } from "../platform/clock.ts";
 import type { Connection } from "../platform/db/database.ts";
 import { generateToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { publishedTxt } from "./published-txt.ts";
+import type { SimulatedClock } from "./test-clock.ts";
 import { recentWarnings, testLog } from "./test-log.ts";
 
 export interface TestServerOptions {
   readonly connection?: Connection;
-  readonly clock?: Clock;
+  readonly clock?: SimulatedClock;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
   /** Whether the test makes the server fail. Otherwise clients throw if the server cannot serve a call. */
@@ -110,6 +110,7 @@ export function sharedTestServer(): Promise<TestServer> {
 /** Starts a server for the test, which must close it. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const operatorKey = options.operatorKey ?? generateToken(tokenPrefixes.operator);
+  const { clock } = options;
   const composition = await compose({
     connection: options.connection ?? inject("database"),
     poolSize: 8,
@@ -127,7 +128,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       tenantName: "First tenant",
       ownerEmail: "owner@example.com",
     },
-    ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(clock === undefined ? {} : { clock, databaseTime: () => clock.databaseTime() }),
     ...options.settings,
     // Servers of a shared database would find gateways of other tests silent, because their clocks differ.
     gatewayLinks: { watch: options.connection !== undefined, ...options.settings?.gatewayLinks },

@@ -84,12 +84,13 @@ describe("a gateway that is silent for 30 seconds", () => {
     await until("it is ONLINE", statusIs("ONLINE"));
   });
 
-  test("is OFFLINE also if the clock of its replica was hours ahead when it was heard", async () => {
-    clock.correct(5 * hourMs);
+  test("is OFFLINE also if the clock of the database was hours ahead when it was heard", async () => {
+    clock.correctDatabase(5 * hourMs);
+    await server.links.detectSilence();
     await online();
     await onlyBeats();
     gateway.cut();
-    clock.correct(-5 * hourMs);
+    clock.correctDatabase(-5 * hourMs);
     await server.links.detectSilence();
     expect(await read()).toMatchObject({ status: "ONLINE", lastOnline: clock.now().toISOString() });
     clock.advance(30_001);
