@@ -16,6 +16,7 @@ import { expect, inject } from "vitest";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { type ComposeOptions, type Composition, compose } from "../compose.ts";
 import { compileCheck } from "../http/validation.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Connection } from "../platform/db/database.ts";
 import { generateToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { publishedTxt } from "./published-txt.ts";
@@ -24,7 +25,8 @@ import { recentWarnings, testLog } from "./test-log.ts";
 
 export interface TestServerOptions {
   readonly connection?: Connection;
-  readonly clock?: SimulatedClock;
+  /** The database has the same time if the clock does not tell another one. */
+  readonly clock?: Clock & Partial<SimulatedClock>;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
   /** Whether the test makes the server fail. Otherwise clients throw if the server cannot serve a call. */
@@ -128,7 +130,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       tenantName: "First tenant",
       ownerEmail: "owner@example.com",
     },
-    ...(clock === undefined ? {} : { clock, databaseTime: () => clock.databaseTime() }),
+    ...(clock === undefined ? {} : { clock, databaseTime: () => clock.databaseTime?.() ?? clock.now() }),
     ...options.settings,
     // Servers of a shared database would find gateways of other tests silent, because their clocks differ.
     gatewayLinks: { watch: options.connection !== undefined, ...options.settings?.gatewayLinks },
