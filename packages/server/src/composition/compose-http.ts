@@ -90,7 +90,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
   const files = settings.tls;
   const tls = acme ?? (files === undefined ? undefined : await TlsCertificate.open({ files, clock, log }));
   const people = new PasskeySignIn({ runner, sessions, log });
-  const waiting = new AppliedWaiting(database, clock);
+  const waiting = new AppliedWaiting(runner);
   const app = createApp({
     log,
     metrics,

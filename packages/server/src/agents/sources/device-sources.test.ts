@@ -347,6 +347,20 @@ describe("an observation of the future, which a clock that was ahead has stored,
     await until("it is a peer again", () => peersOf(gateway).includes(made.key));
     expect(await routesOf(made.id)).toHaveLength(1);
   });
+
+  test.each([
+    ["the control plane", true],
+    ["a gateway", false],
+  ])("of %s does not count either when its time comes, if others observed the device", async (_, isOwn) => {
+    const { id } = await grantAccess(["192.0.2.0/24"]);
+    const made = await newDevice();
+    await observe(made.id, isOwn ? null : id, "192.0.2.7", inFiveHours());
+    expect(await routesOf(made.id)).toHaveLength(1);
+    await observe(made.id, isOwn ? id : null, "198.51.100.9");
+    expect(await routesOf(made.id)).toEqual([]);
+    clock.advance(5 * 3_600_000 + 1);
+    expect(await routesOf(made.id)).toEqual([]);
+  });
 });
 
 test("a device that asks about its access gets the decision of the gateway that observed it", async () => {
