@@ -14,7 +14,7 @@ function enforcedBy({ name, envelope }: SimulatedGateway) {
   return { ...name, root: envelope.header.root, expiresAt: envelope.header.expiresAt };
 }
 
-/** What an agent reports after the configuration has expired. */
+/** The report of a gateway whose configuration has expired. */
 const expired = (gateway: SimulatedGateway) => ({ ...enforcedBy(gateway), root: unusedHash, expiresAt: 0 });
 
 describe("while a gateway is not connected and enforces its last configuration", () => {
