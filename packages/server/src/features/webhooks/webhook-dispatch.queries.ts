@@ -11,7 +11,7 @@ import type { DeliveryRow } from "./webhook-deliveries.queries.ts";
 /** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
 export const jobTimeoutMs = 120_000;
 
-/** SQL: the pending deliveries of a webhook whose next attempt, or the end of whose job, is too late. */
+/** SQL: the pending deliveries of a webhook whose next attempt, or the end of whose job, is too far ahead. */
 const deliveriesOfFuture = (now: string) => `(
   SELECT next.id FROM webhook_deliveries AS next
   WHERE next.tenant_id = webhook.tenant_id AND next.webhook_id = webhook.id AND next.status = 'PENDING'
