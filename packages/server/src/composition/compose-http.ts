@@ -107,7 +107,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
         ? undefined
         : new ExamplePeople({ runner, sessions, emails: settings.demoPeople }),
     providers: new OpenIdSignIn({ runner, log }),
-    authorizations: new ProgramAuthorizations(runner),
+    authorizations: new ProgramAuthorizations(runner, log),
     tls,
     trustedProxies: settings.trustedProxies,
     strictTransportDays: settings.strictTransportDays ?? 0,

@@ -44,7 +44,8 @@ export class LinkRecorder {
   claim(connection: GatewayConnection, { enforces }: Hello): Promise<number | undefined> {
     const { tokenHash } = connection.agent;
     const ids = { ...idsOf(connection), replica_id: this.#options.replicaId, token_hash: tokenHash };
-    return this.#writer.claim({ ...ids, ...(enforces === null ? nothingApplied : appliedColumns(enforces)) });
+    const enforcesNothing = enforces === null || enforces.expiresAt === 0;
+    return this.#writer.claim({ ...ids, ...(enforcesNothing ? nothingApplied : appliedColumns(enforces)) });
   }
 
   connected({ agent, sourceAddress }: GatewayConnection, hello: Hello, key: KeyClaim): void {
