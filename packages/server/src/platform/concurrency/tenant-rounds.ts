@@ -49,9 +49,9 @@ interface Round {
  * connections is used. A busy tenant delays no other one.
  *
  * Few tasks run at the same time, and their waits for locks are short. After a failure, a tenant pauses, and its next
- * task may wait longer. Tasks with long waits, and those that take long, are late: they have a few other places. Tenants
- * with fewer failures are served first. A tenant has one task at a time, and the items of a failed task belong to the
- * next one.
+ * task may wait longer. Tasks with long waits, and those that take long, are late: they have a few other places.
+ * Tenants with fewer failures are served first. A tenant has one task at a time, and the items of a failed task belong
+ * to the next one.
  */
 export class TenantRounds {
   readonly #options: TenantRoundsOptions;
