@@ -181,7 +181,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await tasks.stop();
       await outbound.close();
       await lateEffects.settled();
-      await apiKeys.usage.finish().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
+      await apiKeys.usage.finish();
       await data.close();
       await tracing?.close();
     },

@@ -184,7 +184,7 @@ test("a tenant with a busy lock does not delay the detection of other tenants' s
   clock.advance(30_001);
   const held = await HeldTransaction.ofTenant(own.connection, busy.id);
   try {
-    await expect(server.links.detectSilence()).rejects.toMatchObject({ code: "55P03" });
+    await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
     expect(await busyStatusIs("ONLINE")).toBe(true);
   } finally {

@@ -455,7 +455,8 @@ test("a tenant whose rows are locked does not delay the observations of another"
   try {
     server.deviceSources.observe(busy.id, locked.id, null, "192.0.2.7", clock.now());
     server.deviceSources.observe(other.id, free.id, null, "192.0.2.8", clock.now());
-    await expect(server.deviceSources.flush()).rejects.toMatchObject({ code: "55P03" });
+    // The failure of the busy tenant is only logged, so that the next run is not later.
+    await server.deviceSources.flush();
     expect(moved).toEqual([free.id]);
     // The busy tenant pauses. Later observations of others are stored meanwhile.
     server.deviceSources.observe(other.id, free.id, null, "192.0.2.9", clock.now());
