@@ -12,6 +12,7 @@ import type {
   VerifiedConfiguration,
   WelcomeIdentity,
 } from "@gatehouse/agent-protocol/link/agent-link";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import {
   type HeartbeatAnswer,
   heartbeatIntervalMs,
