@@ -272,7 +272,11 @@ test("a tenant whose oldest effect fails has a small selection of its own, and i
         query: async (_statement, ...[, tenantIds, areThese, limit]) => {
           selections.push([tenantIds, areThese, limit]);
           if (selections.length > 1) return [];
-          const effects = [failing, failing, other].map((tenantId, generation) => ({ tenantId, generation, since: "" }));
+          const effects = [failing, failing, other].map((tenantId, generation) => ({
+            tenantId,
+            generation,
+            since: "",
+          }));
           return effects as never[];
         },
       }),
