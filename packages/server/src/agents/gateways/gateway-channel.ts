@@ -64,20 +64,26 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
    */
   async detectSilence(): Promise<void> {
     const { runner } = this.#options;
-    const now = await runner.sharedTime.synchronize();
-    const before = new Date(now.getTime() - heartbeatTimeoutMs);
+    const searchedAt = await runner.sharedTime.synchronize();
     const tenantIds = await runner.database.snapshot({ kind: "operator" }, (tx) =>
-      queries.tenantsToCheck(tx, before, now),
+      queries.tenantsToCheck(tx, silentBefore(searchedAt), searchedAt),
     );
-    const countsSilence = this.#mayCountSilence(now.getTime());
+    const countsSilence = this.#mayCountSilence(searchedAt.getTime());
     await this.#rounds.run(tenantIds, async (tenantId, waitMs) => {
       const scope = { kind: "tenant", tenantId, waitMs } as const;
+      // The task may have waited: heartbeats that arrived meanwhile are not of the future.
+      const now = runner.sharedTime.now();
       // The database's clock was ahead: a gateway that is silent since then must not stay ONLINE until that time.
       await runner.database.transaction(scope, ({ query }) =>
         queries.takeHeartbeatsAsNow({ tenantId, query }, now, silentBatch),
       );
-      while (countsSilence && (await this.#recordSilent(scope, now, before)));
+      while (countsSilence && (await this.#recordSilent(scope, now, silentBefore(now))));
     });
+  }
+
+  /** Ends checks that wait for busy tenants. */
+  stopDetection(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   /** Must be called after the database answered. */
@@ -129,4 +135,9 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     );
     return ids.length === silentBatch;
   }
+}
+
+/** A gateway whose last heartbeat is earlier is silent. */
+function silentBefore(now: Date): Date {
+  return new Date(now.getTime() - heartbeatTimeoutMs);
 }
