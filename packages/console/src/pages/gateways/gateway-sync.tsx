@@ -66,7 +66,12 @@ type Tested = ResultOf<"/tenants/gateways/{id}/test-configuration", "post">;
 type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
 
 /** The result of the test, and the times on which it is based. */
-type Report = Pick<Tested, "status" | "error"> & Pick<Gateway, "lastOnline" | "deployedOn">;
+interface Report {
+  readonly status: Tested["status"];
+  readonly error: Tested["error"] | undefined;
+  readonly lastOnline: Gateway["lastOnline"] | undefined;
+  readonly deployedOn: Gateway["deployedOn"];
+}
 
 const tones: Readonly<Record<Report["status"], Tone>> = {
   ONLINE: "good",
