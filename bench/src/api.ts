@@ -5,7 +5,7 @@
  *
  *     npm run bench:api [-- --quick] [--only=loads,writes,…]
  *
- * The whole table takes about an hour. Run it on a machine without other work.
+ * The whole table takes 20 minutes to an hour. Run it on a machine without other work.
  */
 import { fork } from "node:child_process";
 import { once } from "node:events";

@@ -214,7 +214,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await expect.poll(() => column.count()).toBe(20);
     await wheelTo(visit, button(visit, "and 5 more"));
     await button(visit, "and 5 more").click();
-    await button(visit, "20 before these").waitFor();
+    await button(visit, "20 earlier").waitFor();
     await expect.poll(() => column.count()).toBe(5);
     const many = button(visit, /^3\d resources behind/).first();
     await wheelTo(visit, many);

@@ -260,8 +260,8 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     });
     expect(reordered.status, reordered.text).toBeLessThan(300);
     await visit.open("/events?operation=reorderPolicies");
-    await page.getByRole("link", { name: "Reorder policies" }).first().click();
-    await heading(visit, "Reorder policies").waitFor();
+    await page.getByRole("link", { name: "Reordered policies" }).first().click();
+    await heading(visit, "Reordered policies").waitFor();
     await isQuiet(visit);
     await offersNothing(visit, "event of an order");
     expect(await region(visit, "Restore").count()).toBe(0);

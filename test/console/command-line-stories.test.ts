@@ -123,7 +123,7 @@ describe.runIf(hasBrowser)("a person approves", () => {
     await button(visit, "Continue").click();
     await visit.page.getByText(`The machine “${name}” asks to become your device.`).waitFor();
     await visit.page.getByText(fingerprint).waitFor();
-    await visit.page.getByText("It asked from the address 127.0.0.1").waitFor();
+    await visit.page.getByText("The request came from 127.0.0.1").waitFor();
     expect(await accessibilityProblemsInBothThemes(visit.page)).toEqual([]);
     await button(visit, "Approve").click();
     await heading(visit, "Approved").waitFor();

@@ -67,7 +67,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     await rowOf(visit, "Approved laptop").waitFor({ state: "detached" });
     await rowOf(visit, "Unknown laptop").getByRole("button", { name: "Refuse", exact: true }).click();
     await inDialog(visit, "Refuse").click();
-    await visit.page.getByText("No device waits for approval").waitFor();
+    await visit.page.getByText("No devices are awaiting approval").waitFor();
     await inspect(visit, "device-approvals-empty");
     const { body } = await given.client.must.get(`/tenants/devices/${approved}`);
     expect([body.active, body.approval]).toEqual([true, undefined]);

@@ -54,8 +54,18 @@ describe.runIf(hasBrowser)("an administrator", () => {
     // The last field is rendered last.
     await page.getByRole("textbox", { name: "Description" }).waitFor();
     await expect.poll(more).toBe(1);
-    await page.evaluate(`document.querySelector(".mantine-Modal-content").scrollTo(0, 10_000)`);
-    await expect.poll(more).toBe(0);
+    // The arrow stands beside the fields, in the padding of the dialog.
+    const [arrow, padding] = await page.evaluate<readonly [number, number]>(`[
+      parseFloat(getComputedStyle(document.querySelector(".form-actions"), "::after").width),
+      parseFloat(getComputedStyle(document.querySelector(".mantine-Modal-body")).paddingInlineEnd),
+    ]`);
+    expect(arrow).toBeLessThanOrEqual(padding);
+    // The form renders its fields in stages, and can grow after it was scrolled.
+    const moreAtEnd = async () => {
+      await page.evaluate(`document.querySelector(".mantine-Modal-content").scrollTo(0, 10_000)`);
+      return more();
+    };
+    await expect.poll(moreAtEnd).toBe(0);
     await inDialog(visit, "Cancel").click();
     await visit.open("/groups?new=1");
     await page.setViewportSize({ width: 1280, height: 900 });
@@ -104,11 +114,55 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const { page } = visit;
     await visit.open("/access?view=what");
     const person = await boxOf(page.getByRole("combobox", { name: "User" }));
-    // The time has the word "when", as on the other views. The verb is only for screen readers.
-    expect((await boxOf(page.getByText("reach", { exact: true }))).width).toBeLessThanOrEqual(1);
+    // The verb has its own line. The time has the word "when", as on the other views.
+    const verb = await boxOf(page.getByText("reach", { exact: true }));
     const time = await boxOf(page.getByRole("button", { name: "now", exact: true }));
+    expect(verb.height).toBeGreaterThan(10);
+    expect(verb.y + verb.height).toBeLessThanOrEqual(time.y);
     expect(time.x).toBe(person.x);
     expect(time.width).toBeGreaterThan(person.width - 20);
+    await visit.leave();
+  });
+
+  test("sees a member of a group on the line of its button on a phone", async () => {
+    const visit = await given.visit({ width: 390 });
+    await visit.open(`/groups/${await given.idOf("groups", "Engineering")}`);
+    const row = visit.page.getByRole("row", { name: /engineer-01@example\.com/ });
+    const [name, remove] = [await boxOf(row.getByRole("link")), await boxOf(row.getByRole("button"))];
+    expect(Math.abs(name.y + name.height / 2 - (remove.y + remove.height / 2))).toBeLessThanOrEqual(1.5);
+    await visit.leave();
+  });
+
+  test("sees the icon of the selected result of the palette as clearly as the others", async () => {
+    const visit = await given.visit();
+    const { page } = visit;
+    await visit.open("/groups");
+    await heading(visit, "Groups").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.getByPlaceholder("Search pages").fill("eng");
+    const colours = () =>
+      page.evaluate<string[]>(`["[data-selected]", ":not([data-selected])"].map((which) => {
+        const icon = document.querySelector("[data-action]" + which + " svg");
+        return icon === null ? which : getComputedStyle(icon).color;
+      })`);
+    await expect.poll(async () => new Set(await colours()).size).toBe(1);
+    await visit.leave();
+  });
+
+  test.each([1440, 390])("sees the link in the result of an admission rule underlined at %i pixels", async (width) => {
+    const visit = await given.visit({ width });
+    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-01@example.com");
+    const device = await given.idOf("devices", "engineer-01-laptop");
+    const resource = await given.idOf("resources", "Source code");
+    await visit.open(`/access?user=${body.data[0].id}&device=${device}&resource=${resource}`);
+    const link = visit.page.getByRole("link", { name: "Compliant device" });
+    await link.waitFor();
+    // The underline of a link does not continue into a block inside it.
+    const [line, inner] = await visit.page.evaluate<readonly string[]>(`(() => {
+      const link = document.querySelector("main .status a");
+      return [getComputedStyle(link).textDecorationLine, getComputedStyle(link.querySelector("bdi")).display];
+    })()`);
+    expect([line, inner]).toEqual(["underline", "inline"]);
     await visit.leave();
   });
 
@@ -162,7 +216,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
         .map((part) => part.outerHTML.slice(0, 120));
     })()`);
     expect(cut).toEqual([]);
-    const rows = effectOf(visit).getByRole("group", { name: "Changes of access" });
+    const rows = effectOf(visit).getByRole("group", { name: "Access changes", exact: true });
     const hidden = await rows.evaluate(
       (area: { readonly scrollHeight: number; readonly clientHeight: number }) => area.scrollHeight - area.clientHeight,
     );

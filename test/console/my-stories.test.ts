@@ -76,10 +76,10 @@ describe.runIf(hasBrowser)("a person without roles", () => {
 
     await page.getByText("handbook.internal").waitFor();
     await button(visit, "Why? Machine room").press("Enter");
-    await page.getByText("open only from certain networks: 198.51.100.0/24").waitFor();
+    await page.getByText("Available only from these networks: 198.51.100.0/24").waitFor();
     await page.getByRole("textbox", { name: /Something missing/ }).fill("payroll.internal");
     await page.keyboard.press("Enter");
-    await page.getByText("Gatehouse gives you no access to this").waitFor();
+    await page.getByText("You have no access to this through Gatehouse").waitFor();
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
 
     const rename = button(visit, "Rename Laptop");
@@ -197,7 +197,7 @@ describe.runIf(hasBrowser)("a person without roles", () => {
     const { page } = visit;
     await visit.open("/my");
     await button(visit, `Why? Lab ${theme} ${width}`).click();
-    await page.getByText("open only from certain networks").waitFor();
+    await page.getByText("Available only from these networks").waitFor();
     await expect.poll(() => page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await picture(page, `my-${theme}-${width}`);

@@ -78,9 +78,9 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.getByRole("button", { name: /^Bergen/ }).waitFor();
     await page.keyboard.press("Enter");
     await heading(visit, "Bergen").waitFor();
-    await region(visit, "Configuration").getByText("Target").waitFor();
+    await region(visit, "Configuration").getByText("Desired").waitFor();
     await region(visit, "Deploy").getByRole("button").click();
-    await region(visit, "Deploy").getByText("which your key cannot view").waitFor();
+    await region(visit, "Deploy").getByText("You cannot view the gateway’s token").waitFor();
     expect(await page.content()).not.toContain("gatehouse_gw_");
     await visit.leave();
   });

@@ -278,9 +278,9 @@ describe.skipIf(why !== undefined)("a device's end on real packets", () => {
     expect(await world.carriers()).toEqual(["one"]);
     await until("it has expired", () => world.log.includes("configuration expired"));
     expect(await world.carriers()).toEqual([]);
-    // The agent reports over its own link that no configuration is in use.
+    // The agent reports over its own link that no configuration is in use any more.
     await world.linked();
-    expect((await world.state()).hello).toMatchObject({ uses: null });
+    expect((await world.state()).hello).toMatchObject({ uses: { hash: "0".repeat(64) } });
     expect(await world.configure(content)).toMatchObject({ type: "applied" });
     expect(await world.carriers()).toEqual(["one"]);
   });

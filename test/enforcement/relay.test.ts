@@ -55,9 +55,11 @@ describe.skipIf(why !== undefined)("a relay", () => {
   const marker = "aabbccdd";
   const counting = `table inet strangers {
   counter passed { }
+  counter short { }
   chain input {
     type filter hook input priority -300; policy accept;
     ip saddr 192.0.2.1 udp dport ${listenPort} @th,96,32 0x${marker} counter name passed
+    ip saddr 192.0.2.1 udp dport ${listenPort} udp length < 40 counter name short
   }
 }
 `;
@@ -147,14 +149,20 @@ describe.skipIf(why !== undefined)("a relay", () => {
     target.namespace.run("nft", ["-f", "-"], counting);
     const stranger = world.devices[0] as Device;
     const sends = (type: string, bytes: number, count: number) => {
-      const payload = `${type}${marker}`.padEnd(2 * bytes, "0");
+      const payload = `${type}${marker}`.padEnd(2 * bytes, "0").slice(0, 2 * bytes);
       return stranger.prober.ask("sendFromPorts", { host: "192.0.2.1", port: relayPort, payload, count });
     };
-    const passed = () => {
-      const listed = target.namespace.run("nft", ["list", "counters", "table", "inet", "strangers"]);
+    const counted = (counter: string) => {
+      const listed = target.namespace.run("nft", ["list", "counter", "inet", "strangers", counter]);
       return Number(/packets ([0-9]+)/.exec(listed)?.[1]);
     };
+    const passed = () => counted("passed");
     for (const [type, bytes] of [
+      // A rule that reads the type does not match packets that end before it.
+      ["", 0],
+      ["040000", 3],
+      ["04000000", 4],
+      ["04000000", 31],
       ["01000000", 8],
       ["02000000", 92],
       ["00000001", 148],
@@ -163,7 +171,7 @@ describe.skipIf(why !== undefined)("a relay", () => {
     await sends("01000000", 148, 5);
     await sends("04000000", 32, 5);
     await until("they pass", () => passed() >= 10);
-    expect(passed()).toBe(10);
+    expect([passed(), counted("short")]).toEqual([10, 0]);
     await sends("01000000", 148, 1_000);
     await until("some pass", () => passed() > 150);
     expect(passed()).toBeLessThan(600);

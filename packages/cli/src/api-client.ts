@@ -3,6 +3,7 @@ import { GatehouseError, NoResponseError, UnexpectedResponseError } from "@gateh
 import { createGatehouse, type Gatehouse } from "@gatehouse/client/gatehouse";
 import { CommandFailure } from "./failure.ts";
 import type { ResponseCheck } from "./response-checks.ts";
+import { lockWaitInRequestMs } from "./sign-in/credential-file.ts";
 import type { StoredSession } from "./sign-in/sign-in.ts";
 
 export class ApiClient {
@@ -137,11 +138,11 @@ async function sendAs(
   send: (request: Request) => Promise<Response>,
 ): Promise<Response> {
   const again = request.clone();
-  const token = await session.accessToken();
+  const token = await session.accessToken(lockWaitInRequestMs);
   request.headers.set("Authorization", `Bearer ${token}`);
   const response = await send(request);
   if (!refusesToken(response)) return response;
-  const replaced = await session.replaced(token);
+  const replaced = await session.replaced(token, lockWaitInRequestMs);
   if (replaced === undefined) return response;
   await response.body?.cancel();
   again.headers.set("Authorization", `Bearer ${replaced}`);

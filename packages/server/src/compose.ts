@@ -37,6 +37,7 @@ import { type ResolveTxt, txtResolver } from "./platform/outbound/resolve-txt.ts
 import { TxtReads } from "./platform/outbound/txt-reads.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import type { ServedCertificate } from "./platform/served-certificate.ts";
+import { SharedTime } from "./platform/shared-time.ts";
 import { StartError } from "./platform/start-error.ts";
 import type { Metrics } from "./platform/telemetry/metrics.ts";
 import type { Tracing } from "./platform/telemetry/tracing.ts";
@@ -60,6 +61,8 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly setUp: SetUpSettings;
   readonly log: Log;
   readonly clock?: Clock;
+  /** The database's time, if a test moves it. */
+  readonly databaseTime?: () => Date;
   /** Limits of live event streams that differ from the defaults. */
   readonly streams?: Partial<EventStreamLimits>;
   /** Limits of evaluation that differ from the defaults. */
@@ -118,6 +121,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   const setUp = async () => {
     const made = await setUpInstallation(runner, options.setUp, clock.now());
     await runner.audit.keys.refresh(clock.now());
+    await runner.sharedTime.synchronize();
     return made;
   };
   const installation = await setUp().catch(async (error: unknown) => {
@@ -177,7 +181,7 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
       await tasks.stop();
       await outbound.close();
       await lateEffects.settled();
-      await apiKeys.usage.finish().catch((error: unknown) => log.warn({ err: error }, "failed to store API key usage"));
+      await apiKeys.usage.finish();
       await data.close();
       await tracing?.close();
     },
@@ -208,6 +212,7 @@ function composeCore(
     cacheMebibytes,
     orderThresholds,
     modelSnapshots,
+    databaseTime,
     log,
   }: ComposeOptions,
   { database, follower, channel }: DatabaseParts,
@@ -259,6 +264,7 @@ function composeCore(
     audit: { keys, guard, streams },
     pace,
     clock,
+    sharedTime: new SharedTime({ database, clock, databaseTime }),
     database,
     publicUrl: publicUrl ?? (() => "http://localhost:8080"),
     answers,

@@ -12,6 +12,7 @@ import type {
   VerifiedConfiguration,
   WelcomeIdentity,
 } from "@gatehouse/agent-protocol/link/agent-link";
+import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import {
   type HeartbeatAnswer,
   heartbeatIntervalMs,
@@ -38,7 +39,11 @@ export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
   readonly step: StepAgentLink<Message, Configuration, Reason>;
   /** Returns the frame's configuration message; undefined for another frame of this kind of link, which it handles. */
   readonly messageIn: (frame: Frame) => Message | undefined;
-  readonly hello: (enforced: VerifiedConfiguration<Configuration> | undefined) => object;
+  /** @param latest the latest configuration that was ever enforced; it may have expired */
+  readonly hello: (
+    enforced: VerifiedConfiguration<Configuration> | undefined,
+    latest: ConfigurationName | undefined,
+  ) => object;
   /** Answers a challenge. @throws Error if it cannot be answered safely */
   readonly prove: (challenge: Challenge) => KeyProof;
   readonly apply: (configuration: Configuration) => Promise<{ readonly state: "applied" } | Failure>;
@@ -183,7 +188,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
         void this.#socket.connect();
         break;
       case "hello":
-        this.#socket.say(this.#kind.hello(output.enforced));
+        this.#socket.say(this.#kind.hello(output.enforced, output.latest));
         break;
       case "prove":
         this.#prove(output.challenge);

@@ -40,7 +40,7 @@ export const DeviceHello = closedObject({
   agentVersion: Type.String({ maxLength: 64 }),
   /** The enrolled public key of the WireGuard interface. */
   publicKey: PublicKey,
-  /** The configuration in use; null: none. */
+  /** The configuration in use, or the latest one with a hash of zeros if that has expired; null: none yet. */
   uses: Type.Unsafe<ConfigurationName | null>({ ...ConfigurationName, nullable: true }),
   /** The highest configuration format that the agent supports. */
   format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),

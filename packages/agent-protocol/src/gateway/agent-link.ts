@@ -6,7 +6,7 @@ import {
   type StepAgentLink,
   type VerifiedConfiguration,
 } from "../link/agent-link.ts";
-import { configurationName, type VerifyText } from "../link/envelope.ts";
+import { type ConfigurationName, configurationName, unusedHash, type VerifyText } from "../link/envelope.ts";
 import type { HashText } from "../link/hash-tree.ts";
 import type { ConfigurationEnvelope } from "./configuration.ts";
 import { applyDifference, type ContentTree, contentRoot, contentTreeOf } from "./content-tree.ts";
@@ -51,24 +51,28 @@ export function gatewayAgentLink(sha256: HashText, verify: VerifyText): StepGate
   return agentLink(kind);
 }
 
-/** The root that no content has: the server then sends the whole configuration, and does not wait for it to expire. */
-const incompleteRoot = "0".repeat(64);
-
-/** Returns the `enforces` field of `hello`. */
+/**
+ * Returns the `enforces` field of `hello`. If the latest configuration has expired, the field still names it, because
+ * the agent accepts only later ones.
+ */
 export function enforcedConfiguration(
   enforced: VerifiedConfiguration<GatewayConfiguration> | undefined,
+  latest: ConfigurationName | undefined,
 ): EnforcedConfiguration | null {
-  if (enforced === undefined) return null;
+  if (enforced === undefined) return latest === undefined ? null : { ...latest, root: unusedHash, expiresAt: 0 };
   const { root, expiresAt } = enforced.configuration.envelope.header;
   return { ...enforced.name, root, expiresAt };
 }
 
-/** Returns the `enforces` field of `hello` for a configuration that is not enforced completely. */
+/**
+ * Returns the `enforces` field of `hello` for a configuration that is not enforced completely. No content has its root,
+ * so the server sends the whole configuration, and does not wait for it to expire.
+ */
 export function incompleteConfiguration(
   { header }: GatewayConfiguration["envelope"],
   sha256: HashText,
 ): EnforcedConfiguration {
-  return { ...configurationName(header, sha256), root: incompleteRoot, expiresAt: header.expiresAt };
+  return { ...configurationName(header, sha256), root: unusedHash, expiresAt: header.expiresAt };
 }
 
 function contentAfter(

@@ -23,8 +23,9 @@ export const gatewayLinkSubprotocols = ["gatehouse.gateway.3", "gatehouse.gatewa
 /** The configuration that a gateway enforces, with the fields that decide whether it needs another one. */
 export const EnforcedConfiguration = closedObject({
   ...ConfigurationName.properties,
-  /** The root of the content. */
+  /** The root of the content; zeros if it is not enforced completely, or has expired. */
   root: Sha256,
+  /** 0 if it has expired: the gateway then drops all traffic. */
   expiresAt: Moment,
 });
 export type EnforcedConfiguration = Static<typeof EnforcedConfiguration>;
@@ -60,7 +61,7 @@ export const Hello = closedObject({
   /** The endpoint for devices, if the agent knows it. */
   endpoint: Type.Optional(Endpoint),
   listenPort: Type.Optional(Port),
-  /** The enforced configuration; null: none. */
+  /** The enforced configuration, or the latest one if that has expired; null: none yet. */
   enforces: Type.Unsafe<EnforcedConfiguration | null>({ ...EnforcedConfiguration, nullable: true }),
   /** The highest configuration format that the agent supports. */
   format: Type.Integer({ minimum: 1, maximum: 1_000_000 }),

@@ -152,7 +152,7 @@ class World {
           agentVersion: "1",
           publicKey: "",
           format: 1,
-          enforces: enforcedConfiguration(output.enforced),
+          enforces: enforcedConfiguration(output.enforced, output.latest),
         });
       } else if (output.do === "send") this.toServer.push(output.message);
       else if (output.do === "close") this.cut();
@@ -246,7 +246,8 @@ type RandomEvent =
         | "receiveUpdate"
         | "restart"
         | "server-retry"
-        | "overdue";
+        | "overdue"
+        | "expired";
     }
   /** Some steps without failures. */
   | { readonly what: "progress"; readonly rounds: number }
@@ -279,6 +280,7 @@ const randomEvent: fc.Arbitrary<RandomEvent> = fc.oneof(
   often("restart", 1),
   often("server-retry", 1),
   often("overdue", 1),
+  often("expired", 1),
   {
     arbitrary: fc
       .tuple(content, fc.boolean())
@@ -326,6 +328,9 @@ function perform(world: World, each: RandomEvent): void {
       break;
     case "overdue":
       world.stepAgent({ type: "overdue" });
+      break;
+    case "expired":
+      if (world.agent.enforced !== undefined) world.stepAgent({ type: "expired" });
       break;
     case "restart":
       world.restartAgent();

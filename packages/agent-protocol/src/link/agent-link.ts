@@ -99,7 +99,12 @@ export type AgentLinkReport<Reason> =
 
 export type AgentLinkOutput<Configuration, Reason> =
   | { readonly do: "connect" }
-  | { readonly do: "hello"; readonly enforced: VerifiedConfiguration<Configuration> | undefined }
+  /** Without an enforced configuration, `hello` names the latest one, so that the server sends a later one. */
+  | {
+      readonly do: "hello";
+      readonly enforced: VerifiedConfiguration<Configuration> | undefined;
+      readonly latest: ConfigurationName | undefined;
+    }
   /** Prove possession of the WireGuard key. */
   | { readonly do: "prove"; readonly challenge: Challenge }
   | { readonly do: "send"; readonly message: AgentLinkReport<Reason> }
@@ -360,7 +365,8 @@ function alarmAbout(
 }
 
 function greet<Configuration, Reason>(link: AgentLink<Configuration>): AgentLinkStep<Configuration, Reason> {
-  return { link: { ...link, phase: "greeting" }, outputs: [{ do: "hello", enforced: link.enforced }] };
+  const { enforced, latest } = link;
+  return { link: { ...link, phase: "greeting" }, outputs: [{ do: "hello", enforced, latest }] };
 }
 
 /** The server is not the one that the agent first connected to: the agent waits long before it tries again. */

@@ -8,6 +8,8 @@ import type { HashText } from "./hash-tree.ts";
 
 /** SHA-256 in lower-case hexadecimal. */
 export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
+/** The hash that nothing has. */
+export const unusedHash = "0".repeat(64);
 /** An Ed25519 signature in base64. */
 export const Signature = Type.String({ pattern: "^[A-Za-z0-9+/]{86}==$" });
 /** An Ed25519 public key: 32 bytes in base64. */

@@ -32,6 +32,8 @@ const none: Credentials = { version: 1, contexts: {} };
 
 /** How long a command waits for the lock, in milliseconds: longer than it takes until a lock is abandoned. */
 const lockWaitMs = 90_000;
+/** The same inside a request, whose time limit is 30 s. */
+export const lockWaitInRequestMs = 20_000;
 
 /** The file of this user (XDG Base Directory Specification). */
 export function credentialPath(environment: NodeJS.ProcessEnv = process.env): string {
@@ -79,8 +81,8 @@ export function readCredentials(path = credentialPath()): Credentials {
  */
 export async function changeCredentials(
   change: (before: Credentials) => Credentials | undefined | Promise<Credentials | undefined>,
-  path = credentialPath(),
   waitMs = lockWaitMs,
+  path = credentialPath(),
 ): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const release = await lockFile(`${path}.lock`, waitMs);

@@ -27,6 +27,7 @@ const ended = () => `${spawnSync("true").pid} ${hostname()}`;
 test.each([
   ["a process that was killed", () => `killed ${ended()}`, 2 * minuteMs],
   ["a process that was killed while the clock was ahead", () => `killed ${ended()}`, -300 * minuteMs],
+  ["an earlier process with the same number", () => `killed ${process.pid} ${hostname()}`, 2 * minuteMs],
   ["another machine", () => "remote 1 other.example.com", 2 * minuteMs],
   ["an earlier version", () => "", 2 * minuteMs],
 ])("the lock of %s is taken over", async (_whose, text, ageMs) => {
@@ -37,13 +38,38 @@ test.each([
 });
 
 test.each([
-  ["a process that runs, which may have slept", `running ${process.pid} ${hostname()}`, 300 * minuteMs],
+  ["a process that runs, which may have slept", `running ${process.ppid} ${hostname()}`, 300 * minuteMs],
   ["a process that has just ended", `killed ${ended()}`, 0],
   ["a process that has just created it", "", 0],
 ])("the lock of %s is waited for, and not without end", async (_whose, text, ageMs) => {
   await leave(text, ageMs);
   await expect(lockFile(path, 0)).rejects.toThrow(`Another process holds ${path}.`);
   expect(await readFile(path, "utf8")).toBe(text);
+});
+
+test("the lock of a killed process whose number another process has is taken over after a while", async () => {
+  await leave(`killed ${process.ppid} ${hostname()}`, 2 * minuteMs);
+  await (await lockFile(path, 10 * minuteMs, 0))();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("an abandoned lock is taken over although a process was killed while it removed the lock", async () => {
+  await leave(`killed ${ended()}`, 2 * minuteMs);
+  const removal = `${path}.killed`;
+  await writeFile(removal, "");
+  const at = new Date(Date.now() - 2 * minuteMs);
+  await utimes(removal, at, at);
+  await (await lockFile(path, minuteMs / 6))();
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("a process keeps its own lock", async () => {
+  const release = await lockFile(path, 0);
+  const at = new Date(Date.now() - 300 * minuteMs);
+  await utimes(path, at, at);
+  await expect(lockFile(path, 0)).rejects.toThrow(`Another process holds ${path}.`);
+  await release();
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test("one of many that find an abandoned lock holds it at a time", async () => {

@@ -10,7 +10,17 @@ import { CommandFailure } from "../failure.ts";
  * created.
  */
 const abandonedMs = 60_000;
+/**
+ * Longer than a process that is awake holds a lock, in milliseconds. If a lock lasts longer, its process was killed and
+ * another one has its number now.
+ */
+const longestHeldMs = 75_000;
 const pollMs = 50;
+/** Longer pauses between two polls are those of a machine that slept. They count as this long, in milliseconds. */
+const longestPauseMs = 1_000;
+
+/** The ids of the locks of this process. */
+const ownIds = new Set<string>();
 
 /** The process that holds a lock. */
 interface Holder {
@@ -24,23 +34,35 @@ interface Holder {
  * Waits for the lock.
  *
  * @param waitMs how long to wait, in milliseconds
+ * @param heldMs how long a process that runs keeps its lock while others wait, in milliseconds
  * @returns releases the lock
  * @throws CommandFailure if another process still holds the lock then
  */
-export async function lockFile(path: string, waitMs: number): Promise<() => Promise<void>> {
-  const own = { id: randomUUID(), pid: process.pid, host: hostname() };
+export async function lockFile(path: string, waitMs: number, heldMs = longestHeldMs): Promise<() => Promise<void>> {
+  const id = randomUUID();
   const startedAt = performance.now();
-  while (!(await create(path, `${own.id} ${own.pid} ${own.host}`))) {
+  let seen = { id: "", at: startedAt, forMs: 0 };
+  ownIds.add(id);
+  while (!(await create(path, `${id} ${process.pid} ${hostname()}`))) {
     const holder = await holderOf(path);
-    if (holder !== undefined && (await isAbandoned(path, holder))) await removeAbandoned(path, holder);
-    if (performance.now() - startedAt > waitMs) {
+    const at = performance.now();
+    if (holder !== undefined) {
+      const forMs = holder.id === seen.id ? seen.forMs + Math.min(at - seen.at, longestPauseMs) : 0;
+      seen = { id: holder.id, at, forMs };
+      if (await isAbandoned(path, holder, forMs >= heldMs)) await removeAbandoned(path, holder);
+    }
+    if (at - startedAt > waitMs) {
+      ownIds.delete(id);
       throw new CommandFailure(`Another process holds ${path}.`, {
         details: ["Wait until the other gatehouse command ends. If none is running, delete the file."],
       });
     }
     await delay(pollMs);
   }
-  return () => removeLock(path, own.id);
+  return async () => {
+    await removeLock(path, id);
+    ownIds.delete(id);
+  };
 }
 
 /** @returns false if the file exists */
@@ -68,11 +90,21 @@ async function holderOf(path: string): Promise<Holder | undefined> {
   return { id, pid: Number(pid), host };
 }
 
-/** A process that runs keeps its lock, for example after the machine slept. */
-async function isAbandoned(path: string, { pid, host }: Holder): Promise<boolean> {
-  const held = await stat(path).catch(() => undefined);
-  if (held === undefined || Math.abs(Date.now() - held.mtimeMs) <= abandonedMs) return false;
-  return host !== hostname() || !isRunning(pid);
+/**
+ * A process that runs keeps its lock for a while, for example after the machine slept.
+ *
+ * @param isLong whether the lock was held for too long while this process waited
+ */
+async function isAbandoned(path: string, { id, pid, host }: Holder, isLong: boolean): Promise<boolean> {
+  if (!(await isOld(path))) return false;
+  if (host !== hostname() || isLong) return true;
+  // Processes in a container often have the same number, one after another.
+  return pid === process.pid ? !ownIds.has(id) : !isRunning(pid);
+}
+
+async function isOld(path: string): Promise<boolean> {
+  const made = await stat(path).catch(() => undefined);
+  return made !== undefined && Math.abs(Date.now() - made.mtimeMs) > abandonedMs;
 }
 
 function isRunning(pid: number): boolean {
@@ -85,11 +117,15 @@ function isRunning(pid: number): boolean {
 
 /**
  * Removes an abandoned lock. Several processes may find it. Only the one that creates the file with the holder's id
- * removes the lock, so that none removes a lock that another process has created since.
+ * removes the lock, so that none removes a lock that another process has created since. If that one was killed, its
+ * file is removed first.
  */
 async function removeAbandoned(path: string, { id }: Holder): Promise<void> {
   const removal = `${path}.${id}`;
-  if (!(await create(removal, ""))) return;
+  if (!(await create(removal, ""))) {
+    if (await isOld(removal)) await rm(removal, { force: true });
+    return;
+  }
   try {
     await removeLock(path, id);
   } finally {

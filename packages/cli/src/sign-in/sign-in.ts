@@ -63,9 +63,12 @@ export class StoredSession {
     return this.#context.url;
   }
 
-  /** @throws CommandFailure if the session is over */
-  async accessToken(): Promise<string> {
-    if (!isCurrent(this.#context) && !(await this.#renew(isCurrent))) throw signedOut(this.#context.url);
+  /**
+   * @param waitMs how long to wait for other processes, in milliseconds
+   * @throws CommandFailure if the session is over
+   */
+  async accessToken(waitMs?: number): Promise<string> {
+    if (!isCurrent(this.#context) && !(await this.#renew(isCurrent, waitMs))) throw signedOut(this.#context.url);
     return this.#context.accessToken;
   }
 
@@ -73,10 +76,11 @@ export class StoredSession {
    * Replaces a token that the server refused, unless another process has replaced it. The clock of this machine can be
    * wrong, so that the token does not look expired.
    *
+   * @param waitMs how long to wait for other processes, in milliseconds
    * @returns undefined if the session is over
    */
-  async replaced(refused: string): Promise<string | undefined> {
-    const isRenewed = await this.#renew(({ accessToken }) => accessToken !== refused);
+  async replaced(refused: string, waitMs: number): Promise<string | undefined> {
+    const isRenewed = await this.#renew(({ accessToken }) => accessToken !== refused, waitMs);
     return isRenewed ? this.#context.accessToken : undefined;
   }
 
@@ -84,7 +88,7 @@ export class StoredSession {
    * @param isUsable whether the stored tokens need not be replaced
    * @returns false if the session is over
    */
-  async #renew(isUsable: (stored: Context) => boolean): Promise<boolean> {
+  async #renew(isUsable: (stored: Context) => boolean, waitMs?: number): Promise<boolean> {
     let isOver = false;
     // Each refresh token is accepted once, so only one process uses it.
     await changeCredentials(async (before) => {
@@ -105,7 +109,7 @@ export class StoredSession {
       }
       this.#context = next;
       return { ...before, contexts: { ...before.contexts, [this.#name]: next } };
-    });
+    }, waitMs);
     return !isOver;
   }
 

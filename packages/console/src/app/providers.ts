@@ -26,7 +26,7 @@ export async function findProviders(name: string): Promise<readonly OfferedProvi
   return (body as { readonly providers: readonly OfferedProvider[] }).providers; // as the server sends it
 }
 
-/** The address at which a sign-in at the provider starts. The person returns to the present page. */
+/** The address at which a sign-in at the provider starts. The person returns to the current page. */
 export function signInPath({ path }: OfferedProvider): string {
   const { pathname, search, hash } = globalThis.location;
   return `${path}?${new URLSearchParams({ return: `${pathname}${search}${hash}` })}`;

@@ -33,7 +33,7 @@ test("a view shows the list as it was saved, without filters that no longer exis
   await screen.findByRole("button", { name: "Stale laptops" });
 });
 
-test("the present list can be saved under a name", async () => {
+test("the current list can be saved under a name", async () => {
   mockApi.answer("post", "/tenants/views", stale);
   const user = openConsole("/devices?q=phone&sort=-name");
   await chooseAction(user, t("lists.views.label"), t("lists.views.save"));

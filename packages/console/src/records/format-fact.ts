@@ -10,9 +10,14 @@ export function formatFactName(name: string): string {
     .toLowerCase();
 }
 
+/** The name of a fact inside a sentence, such as "disk encrypted" or "OS version". */
+export function formatFactInText(name: string): string {
+  return formatFactName(name).replace(/\bos\b/, "OS");
+}
+
 /** The name of a fact as a label, such as "Disk encrypted". */
 export function formatFactLabel(name: string): string {
-  return capitalize(formatFactName(name)).replace(/^Os\b/, "OS");
+  return capitalize(formatFactInText(name));
 }
 
 /** A fact as a label and a value. A number of seconds, such as `screenLockSeconds`, is a duration. */

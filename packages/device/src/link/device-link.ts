@@ -20,7 +20,7 @@ import {
   deviceServerFrames,
 } from "@gatehouse/agent-protocol/device/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
-import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { configurationName, unusedHash } from "@gatehouse/agent-protocol/link/envelope";
 import { linkVersionOf } from "@gatehouse/agent-protocol/link/greeting";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
@@ -112,8 +112,9 @@ function deviceKind(
       answered(frame);
       return undefined;
     },
-    hello: (enforced) => {
-      const uses = enforced?.name ?? null;
+    hello: (enforced, latest) => {
+      // After an expiry, the hash says that the device uses nothing. It still accepts only later configurations.
+      const uses = enforced?.name ?? (latest === undefined ? null : { ...latest, hash: unusedHash });
       return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };
     },
     prove: (challenge) => keys.prove("device", challenge),

@@ -21,12 +21,11 @@ export const relayMap = { 4: "relays4", 6: "relays6" } as const;
 const relaySources = { 4: "relaysources4", 6: "relaysources6" } as const;
 const sourceOf = { 4: "ip saddr", 6: "ip6 saddr and ffff:ffff:ffff:ffff::" } as const;
 /**
- * The first bytes of WireGuard's handshake initiations, with the length of their UDP packets, and of its data. A device
+ * The first bytes of WireGuard's handshake initiations and of its data, with the lengths of their UDP packets. A device
  * that returns to a relay with a live session sends data first, and its next handshake only after 15 seconds.
  */
-const initiationType = "0x01000000";
-const initiationLength = 156;
-const dataType = "0x04000000";
+const initiation = "udp length 156 @th,64,32 0x01000000";
+const data = "udp length >= 40 @th,64,32 0x04000000";
 /**
  * The limit of packets of one source in connections without an answer. A relay has one connection for each of its own
  * 65,535 ports, and keeps those without an answer for 30 seconds.
@@ -71,14 +70,15 @@ export function relayChains(
     ],
     [
       "arriving",
-      [
-        `udp length != ${initiationLength} @th,64,32 != ${dataType} goto refused`,
-        `@th,64,32 != { ${initiationType}, ${dataType} } goto refused`,
-        ...families.map(
-          (family) =>
-            `update @${relaySources[family]} { ${sourceOf[family]} limit rate over ${newPackets} } goto refused`,
-        ),
-      ],
+      // A rule does not match a packet that ends before the bytes that the rule reads. So everything else is refused.
+      [`${initiation} goto limiting`, `${data} goto limiting`, "goto refused"],
+    ],
+    [
+      "limiting",
+      families.map(
+        (family) =>
+          `update @${relaySources[family]} { ${sourceOf[family]} limit rate over ${newPackets} } goto refused`,
+      ),
     ],
     [
       "inbound",

@@ -11,7 +11,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { exampleConfiguration } from "../testing/example-configuration.ts";
-import { GatewayLink } from "./gateway-link.ts";
+import { GatewayLink, type GatewayLinkOptions } from "./gateway-link.ts";
 
 const key = `${"A".repeat(43)}=`;
 
@@ -21,6 +21,7 @@ let heartbeats: Heartbeat[];
 let socket: WebSocket | undefined;
 let log: string[];
 let link: GatewayLink;
+let newLink: (state: GatewayLinkOptions["state"]) => GatewayLink;
 let close: () => void;
 /** The configuration that the agent does not enforce completely. */
 let held: SignedConfiguration | undefined;
@@ -42,31 +43,33 @@ beforeEach(async () => {
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  link = new GatewayLink({
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // of a server that listens on TCP
-    token: () => Promise.resolve("token"),
-    agent: {
-      get configuration() {
-        return held;
+  newLink = (state) =>
+    new GatewayLink({
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, // of a server that listens on TCP
+      token: () => Promise.resolve("token"),
+      agent: {
+        get configuration() {
+          return held;
+        },
+        enforces: undefined,
+        applyConfiguration: () => Promise.reject(new Error("none was sent")),
+        trustSigningKey: () => Promise.resolve(),
+        report: () => Promise.resolve({ enforces: null, load: 0, peers: [], warnings: [] }),
       },
-      enforces: undefined,
-      applyConfiguration: () => Promise.reject(new Error("none was sent")),
-      trustSigningKey: () => Promise.resolve(),
-      report: () => Promise.resolve({ enforces: null, load: 0, peers: [], warnings: [] }),
-    },
-    state: {},
-    keys: {
-      publicKey: key,
-      formerKey: undefined,
-      prove: () => {
-        throw new Error("the server challenges nobody");
+      state,
+      keys: {
+        publicKey: key,
+        formerKey: undefined,
+        prove: () => {
+          throw new Error("the server challenges nobody");
+        },
       },
-    },
-    agentVersion: "1",
-    clock,
-    log: (message, fields) => void log.push(formatLogLine(message, fields)),
-    random: () => 0,
-  });
+      agentVersion: "1",
+      clock,
+      log: (message, fields) => void log.push(formatLogLine(message, fields)),
+      random: () => 0,
+    });
+  link = newLink({});
   close = () => {
     for (const client of sockets.clients) client.terminate();
     server.close();
@@ -167,7 +170,15 @@ test("reconnects when the configuration expires during a link", async () => {
   welcome(clock.now());
   link.expired();
   await receivedHellos(2);
-  expect(hellos[1]).toMatchObject({ enforces: null });
+  expect(hellos).toMatchObject([{ enforces: null }, { enforces: null }]);
+});
+
+test("names the latest configuration after it has expired, so that the next one is later", async () => {
+  const latest = { generation: 7, issuedAt: 1_000, hash: "a".repeat(64) };
+  link = newLink({ trust: { signingKey: key, latest } });
+  link.start();
+  await receivedHellos(1);
+  expect(hellos).toMatchObject([{ enforces: { ...latest, root: "0".repeat(64), expiresAt: 0 } }]);
 });
 
 test("a gateway that has lost its filters does not claim to drop everything", async () => {

@@ -105,11 +105,11 @@ function gatewayKind({
     tokenRemedy: "Put the gateway's current token into the token file. If the gateway was deleted, stop the agent.",
     step: gatewayAgentLink(sha256, isSignedBy),
     messageIn: (frame) => frame,
-    hello: (enforced) => {
+    hello: (enforced, latest) => {
       const envelope = agent.configuration?.envelope;
-      // Without traffic rules, or with a part of them, the gateway does not drop everything, as null would say.
+      // Without traffic rules, or with a part of them, the gateway does not drop everything.
       const isComplete = envelope === undefined || (enforced !== undefined && agent.enforces !== undefined);
-      const enforces = isComplete ? enforcedConfiguration(enforced) : incompleteConfiguration(envelope, sha256);
+      const enforces = isComplete ? enforcedConfiguration(enforced, latest) : incompleteConfiguration(envelope, sha256);
       return { type: "hello", agentVersion, publicKey: keys.publicKey, enforces, format: configurationFormat };
     },
     prove: (challenge) => keys.prove("gateway", challenge),

@@ -3,6 +3,7 @@ import {
   allComparable,
   changesSourceAt,
   type DeviceSources,
+  isNewObservation,
   latestSource,
   noSources,
   sourceAt,
@@ -122,5 +123,30 @@ test("an observation with an impossible time precedes every other one", () => {
   expect(latestSource(seenAtBerlin)).toBe(home.address);
   const connected = withObservations(sources, [{ gatewayId: null, source: home }], latest);
   expect(sourceAt(connected, "munich")).toBe(home.address);
-  expect(allComparable(sources, latest).controlPlane).toEqual({ ...office, at: 0 });
+  expect(allComparable(sources, latest).controlPlane).toEqual({ ...office, at: -1 });
+});
+
+test("the same observation with an impossible time is new only once", () => {
+  const source = { address: "192.0.2.1", at: latest + 1 };
+  for (const gatewayId of [null, "berlin"]) {
+    const observation = { gatewayId, source };
+    expect(isNewObservation(noSources, observation, latest)).toBe(true);
+    const sources = withObservations(noSources, [observation], latest);
+    expect(isNewObservation(sources, observation, latest)).toBe(false);
+    expect(isNewObservation(sources, { gatewayId, source: { ...source, address: "192.0.2.2" } }, latest)).toBe(true);
+  }
+});
+
+test.each([
+  ["the control plane", null],
+  ["the gateway", "berlin"],
+  ["another gateway", "munich"],
+])("an impossible time of %s asks for one more observation, which corrects it", (_, gatewayId) => {
+  const home = { address: "198.51.100.9", at: 5 };
+  const office = { address: "192.0.2.1", at: latest + 1 };
+  const known = { controlPlane: home, gateways: new Map([["berlin", home]]) };
+  const sources = withObservations(known, [{ gatewayId, source: office }], latest);
+  expect(changesSourceAt(sources, "berlin", { ...home, at: 6 }, latest)).toBe(true);
+  const corrected = withObservations(sources, [{ gatewayId, source: { ...office, at: 0 } }], latest);
+  expect(changesSourceAt(corrected, "berlin", { ...home, at: 6 }, latest)).toBe(false);
 });

@@ -18,7 +18,7 @@ export interface DeviceSources {
   readonly gateways: ReadonlyMap<string, ObservedSource>;
 }
 
-/** The address of a device behind a relay, which hides the real one. No device has it. */
+/** The address of a device behind a gateway that hides the real one. No device has it. */
 export const unspecifiedSource = { 4: "0.0.0.0", 6: "::" } as const;
 
 export const noSources: DeviceSources = { controlPlane: null, gateways: new Map() };
@@ -64,6 +64,9 @@ export interface Observation {
   readonly source: ObservedSource;
 }
 
+/** The time of an observation in place of an impossible one. The server stores 1970 for it, which is later. */
+const impossibleAt = -1;
+
 /**
  * An observation as it compares with others. One with an impossible time precedes every other one: the clock that gave
  * the time was corrected since.
@@ -71,7 +74,7 @@ export interface Observation {
  * @param latest the latest time that an observation can have, in milliseconds since 1970
  */
 function comparable(source: ObservedSource, latest: number): ObservedSource {
-  return source.at > latest ? { ...source, at: 0 } : source;
+  return source.at > latest ? { ...source, at: impossibleAt } : source;
 }
 
 /**
@@ -87,11 +90,14 @@ export function isNewObservation(
   const stored = gatewayId === null ? controlPlane : gateways.get(gatewayId);
   if (stored === null || stored === undefined) return true;
   const before = comparable(stored, latest);
-  return before.at === source.at ? before.address !== source.address : before.at < source.at;
+  // The server notifies of each observation for a while. One with an impossible time stays the same.
+  if (before.at === comparable(source, latest).at) return before.address !== source.address;
+  return before.at < source.at;
 }
 
 /**
- * Whether an observation of a gateway changes the address that counts at this gateway.
+ * Whether an observation of a gateway changes the address that counts at this gateway. One is also needed to replace
+ * impossible times, of any observer: they must not count when that time comes.
  *
  * @param latest the latest time that an observation can have, in milliseconds since 1970
  */
@@ -102,8 +108,10 @@ export function changesSourceAt(
   latest: number,
 ): boolean {
   if (!isNewObservation(sources, { gatewayId, source }, latest)) return false;
-  const { controlPlane } = sources;
-  return laterOf(controlPlane && comparable(controlPlane, latest), source) !== sourceAt(sources, gatewayId);
+  const { controlPlane, gateways } = allComparable(sources, latest);
+  const isImpossible = ({ at }: ObservedSource) => at === impossibleAt;
+  if ((controlPlane !== null && isImpossible(controlPlane)) || [...gateways.values()].some(isImpossible)) return true;
+  return laterOf(controlPlane, source) !== sourceAt(sources, gatewayId);
 }
 
 /**

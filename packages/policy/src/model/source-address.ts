@@ -2,8 +2,8 @@ import type { IpAddress } from "@gatehouse/addresses/ip-address";
 import { peerAddress } from "@gatehouse/addresses/source-ips";
 
 /**
- * Parses the source address of a request. The unspecified address stands for a device behind a relay, whose address is
- * unknown (docs/decisions/0265-addresses-of-relays.md).
+ * Parses the source address of a request. The unspecified address stands for a device whose address a gateway hides
+ * (docs/decisions/0265-addresses-of-relays.md).
  *
  * @returns undefined if the address is unknown or invalid
  */

@@ -145,6 +145,28 @@ describe("after the clock was an hour ahead", () => {
   });
 });
 
+test("agents whose configurations expired meanwhile get later ones after the clock was ahead", async () => {
+  clock.correct(hourMs);
+  const { gateway } = await newGateway();
+  const device = await newDevice();
+  const connected = async () => {
+    await gateway.connect();
+    await device.connect();
+    const isRight = (expiresAt: number | undefined) => expiresAt === now() + lifeMs;
+    await until("both are configured", () =>
+      [gateway.envelope, device.signed].every((signed) => isRight(signed?.header.expiresAt)),
+    );
+    gateway.cut();
+    device.cut();
+  };
+  await connected();
+  clock.correct(-hourMs);
+  // These have the generation after that of the tenant.
+  await connected();
+  clock.advance(lifeMs + hourMs);
+  await connected();
+});
+
 test("time windows and routes follow the corrected clock at once", async () => {
   const [opens, closes] = [now() + 2 * hourMs, now() + 6 * hourMs];
   const timestamp = (at: number) => `timestamp("${new Date(at).toISOString()}")`;

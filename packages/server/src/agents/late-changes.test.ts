@@ -89,7 +89,7 @@ test("gateways learn of a source address that was observed while everything was 
 });
 
 test("devices are concerned by a policy that was deactivated while the model was read", async () => {
-  const inputs = new DeviceRouteInputs(tenant.id, { database: server.database, models, clock: systemClock });
+  const inputs = new DeviceRouteInputs(tenant.id, { ...server.runner, models, clock: systemClock });
   const { device } = network.ann;
   await inputs.refresh([device], [device]);
   deactivatePolicyMeanwhile(inputs);

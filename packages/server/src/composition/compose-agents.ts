@@ -65,7 +65,12 @@ export function composeAgents(
     follower.subscribe(channel);
     sources.follow(channel);
   }
-  const silence = { name: "gateway-silence", intervalMs: 2_000, run: () => gateways.detectSilence() };
+  const silence = {
+    name: "gateway-silence",
+    intervalMs: 2_000,
+    run: () => gateways.detectSilence(),
+    stop: () => gateways.stopDetection(),
+  };
   return {
     gateways,
     devices,

@@ -90,7 +90,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
   const files = settings.tls;
   const tls = acme ?? (files === undefined ? undefined : await TlsCertificate.open({ files, clock, log }));
   const people = new PasskeySignIn({ runner, sessions, log });
-  const waiting = new AppliedWaiting(database, clock);
+  const waiting = new AppliedWaiting(runner);
   const app = createApp({
     log,
     metrics,
@@ -107,7 +107,7 @@ export async function composeHttp(settings: HttpSettings, dependencies: HttpDepe
         ? undefined
         : new ExamplePeople({ runner, sessions, emails: settings.demoPeople }),
     providers: new OpenIdSignIn({ runner, log }),
-    authorizations: new ProgramAuthorizations(runner),
+    authorizations: new ProgramAuthorizations(runner, log),
     tls,
     trustedProxies: settings.trustedProxies,
     strictTransportDays: settings.strictTransportDays ?? 0,

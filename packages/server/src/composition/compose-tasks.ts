@@ -111,7 +111,7 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
   const { database } = runner;
   const { keys, guard } = runner.audit;
   const { checkpointSeconds, retentionDays } = audit ?? { checkpointSeconds: 60, retentionDays: undefined };
-  const roundsOf = (failed: string) => new TenantRounds({ log, failed, slowMs: Number.POSITIVE_INFINITY });
+  const roundsOf = (failed: string) => new TenantRounds({ log, failed, isRare: true });
   const sealing = roundsOf("failed to seal the access history of a tenant; will retry");
   const signing = roundsOf("failed to sign the head of an audit record; will retry");
   const checkpoints = {
@@ -125,28 +125,43 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
         await signCheckpoints({ database, keys, guard, clock, log, rounds: signing });
       }
     },
+    stop: async () => {
+      await Promise.all([sealing.stop(), signing.stop()]);
+    },
   };
   if (retentionDays === undefined) return [checkpoints];
   const watch = new ClockWatch(clock);
   const pruning = new RecordPruning({ runner, clock, watch, log, retentionDays });
-  const retention = { name: "audit-retention", intervalMs: 60 * minuteMs, run: () => pruning.run() };
+  const retention = {
+    name: "audit-retention",
+    intervalMs: 60 * minuteMs,
+    run: () => pruning.run(),
+    stop: () => pruning.stop(),
+  };
   return [checkpoints, retention];
 }
 
 function retentionTasks({ runner: { database }, clock, log }: TaskDependencies): BackgroundTask[] {
-  const replies = new TenantRounds({ log, failed: "failed to delete the expired replies of a tenant; will retry" });
-  const counts = new TenantRounds({ log, failed: "failed to delete the mail counts of a tenant; will retry" });
+  const roundsOf = (failed: string) => new TenantRounds({ log, failed, isRare: true });
+  const replies = roundsOf("failed to delete the expired replies of a tenant; will retry");
+  const counts = roundsOf("failed to delete the mail counts of a tenant; will retry");
   return [
     {
       name: "outbox-retention",
       intervalMs: 10 * minuteMs,
       run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
     },
-    { name: "reply-retention", intervalMs: 10 * minuteMs, run: () => clearExpiredReplies(database, replies) },
+    {
+      name: "reply-retention",
+      intervalMs: 10 * minuteMs,
+      run: () => clearExpiredReplies(database, replies),
+      stop: () => replies.stop(),
+    },
     {
       name: "mail-count-retention",
       intervalMs: 60 * minuteMs,
       run: () => clearFormerMailCounts(database, counts, clock.now()),
+      stop: () => counts.stop(),
     },
   ];
 }
@@ -186,7 +201,8 @@ async function startWebhooks(
   const dispatcher = deliverWebhooks({ runner, follower, clock, jobs, log, settings: delivery }, () =>
     dispatching.wake(),
   );
-  const dispatching = newReconciler({ name: "webhook-dispatch", intervalMs, run: () => dispatcher.run() });
+  const stop = () => dispatcher.stop();
+  const dispatching = newReconciler({ name: "webhook-dispatch", intervalMs, run: () => dispatcher.run(), stop });
   return {
     jobs,
     reconcilers: [

@@ -1,10 +1,10 @@
 /** Distinguishes failures of background work that concern one tenant from failures of the database. */
 import { AppError } from "./app-error.ts";
-import { isDatabaseUnavailable, isLockTimeout, TenantShareError } from "./db/database-errors.ts";
+import { isBusyConnection, isDatabaseUnavailable, isLockTimeout } from "./db/database-errors.ts";
 
 /**
  * Whether an error concerns the whole database, so that the work of every tenant would have it. The others concern one
- * tenant: its connections or locks are busy, or its work is invalid.
+ * tenant: connections or its locks are busy, or its work is invalid.
  */
 export function isOutage(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "database_unavailable" && isOutage(error.cause);
@@ -17,8 +17,8 @@ export function isTemporary(error: unknown): boolean {
   return isDatabaseUnavailable(error) || isBusyTenant(error);
 }
 
-/** Whether locks or connections of one tenant did not become free in time. */
+/** Whether locks or connections did not become free in time, although the database answers. */
 export function isBusyTenant(error: unknown): boolean {
   if (error instanceof AppError) return isBusyTenant(error.cause);
-  return error instanceof TenantShareError || isLockTimeout(error);
+  return isBusyConnection(error) || isLockTimeout(error);
 }

@@ -204,6 +204,11 @@ export class Call<O extends Operation> {
     return this.#options.now;
   }
 
+  /** The time of heartbeats of gateways, by the database's clock. */
+  get sharedNow(): Date {
+    return this.#options.runner.sharedTime.now();
+  }
+
   get actor(): Actor {
     return this.#options.actor;
   }

@@ -24,6 +24,7 @@ import type { TxtReads } from "./outbound/txt-reads.ts";
 import type { Outcome } from "./outcome.ts";
 import type { RecordReferences } from "./record-references.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
+import type { SharedTime } from "./shared-time.ts";
 import {
   type AccessImpact,
   type AccessLedger,
@@ -60,6 +61,8 @@ export interface Secrets {
 /** The dependencies of commands. */
 export interface CommandRunner {
   readonly clock: Clock;
+  /** The database's time, for the heartbeats of gateways. */
+  readonly sharedTime: SharedTime;
   readonly database: Database;
   /** Returns the address at which browsers reach the server, without a trailing slash. Known once the port is open. */
   readonly publicUrl: () => string;

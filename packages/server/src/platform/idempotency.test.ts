@@ -33,7 +33,7 @@ afterAll(async () => {
 
 function clearExpired(): Promise<void> {
   const failed = "failed to delete expired replies; will retry";
-  return clearExpiredReplies(server.database, new TenantRounds({ log: testLog, failed }));
+  return clearExpiredReplies(server.database, new TenantRounds({ log: testLog, failed, isRare: true }));
 }
 
 function protocol(name: string = randomUUID()) {
@@ -151,7 +151,7 @@ test("a reply that a command has locked does not keep those of other tenants fro
   const lock = "SELECT FROM idempotent_replies WHERE tenant_id = $1 FOR UPDATE";
   const held = await HeldTransaction.begin(inject("database"), lock, ids[0]);
   try {
-    await expect(clearExpired()).rejects.toMatchObject({ code: "55P03" });
+    await clearExpired();
     expect(await stored()).toEqual([{ tenant_id: ids[0] }]);
   } finally {
     await held.end();

@@ -5,6 +5,11 @@
 
 /** A stored time that is later than now by more than this is of the future, in milliseconds. */
 const toleranceMs = 60_000;
+/**
+ * The same for the times of attempts and the ends of claims, in milliseconds. A replica whose clock is ahead by less
+ * keeps its claims.
+ */
+const claimToleranceMs = 60 * 60_000;
 
 /** The latest time that an observation can have, in milliseconds since 1970. */
 export function latestPossible(now: Date): number {
@@ -16,13 +21,25 @@ export function isOfFuture(time: Date, now: Date): boolean {
 }
 
 /**
- * SQL: whether a stored time is of the future.
+ * SQL: whether the stored time of an observation is of the future.
  *
  * @param now the expression of the replica's time
- * @param longestMs how far ahead correct clocks store this time, in milliseconds; 0 for times of observations
  */
-export function ofFuture(time: string, now: string, longestMs = 0): string {
-  return `${time} > ${now}::timestamptz + interval '${longestMs + toleranceMs} milliseconds'`;
+export function ofFuture(time: string, now: string): string {
+  return isAfter(time, now, toleranceMs);
+}
+
+/**
+ * SQL: whether the time of an attempt, or the end of a claim, is later than any correct clock would store it.
+ *
+ * @param longestMs the longest delay or claim, in milliseconds
+ */
+export function beyondLongest(time: string, now: string, longestMs: number): string {
+  return isAfter(time, now, longestMs + claimToleranceMs);
+}
+
+function isAfter(time: string, now: string, afterMs: number): string {
+  return `${time} > ${now}::timestamptz + interval '${afterMs} milliseconds'`;
 }
 
 /** SQL: the later one of a stored and an observed time. A stored time of the future is replaced. */
@@ -31,10 +48,10 @@ export function laterTime(stored: string, observed: string, now: string): string
 }
 
 /**
- * SQL: whether the time of an attempt, or the end of a claim, has come. A time of the future has come.
+ * SQL: whether the time of an attempt, or the end of a claim, has come. One beyond the longest delay has come.
  *
  * @param longestMs the longest delay or claim, in milliseconds
  */
 export function hasCome(time: string, now: string, longestMs: number): string {
-  return `(${time} <= ${now} OR ${ofFuture(time, now, longestMs)})`;
+  return `(${time} <= ${now} OR ${beyondLongest(time, now, longestMs)})`;
 }

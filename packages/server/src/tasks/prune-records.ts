@@ -52,7 +52,7 @@ export class RecordPruning {
   constructor(options: PruneOptions) {
     this.#options = options;
     const failed = "failed to prune an audit record; will retry";
-    this.#rounds = new TenantRounds({ log: options.log, failed, slowMs: Number.POSITIVE_INFINITY });
+    this.#rounds = new TenantRounds({ log: options.log, failed, isRare: true });
   }
 
   /** @throws AppError database_unavailable; the first of the other errors, after all records were tried */
@@ -63,8 +63,14 @@ export class RecordPruning {
     const read = (after: string) =>
       runner.database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, after, tenantsAtOnce));
     await this.#rounds.runPages(read, async (tenantId, waitMs) => {
-      while (await pruneOnce(this.#options, { kind: "operator", tenantId, waitMs }));
+      // The clock can jump while the task waits or runs.
+      const isSteady = () => watch.steadyMs(jumped) >= steadyForMs;
+      while (isSteady() && (await pruneOnce(this.#options, { kind: "operator", tenantId, waitMs })));
     });
+  }
+
+  stop(): Promise<void> {
+    return this.#rounds.stop();
   }
 }
 

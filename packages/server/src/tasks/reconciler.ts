@@ -15,9 +15,11 @@ export interface ReconcilerOptions extends BackgroundTask {
 export class Reconciler {
   readonly name: string;
   readonly #task: CoalescedTask;
+  readonly #stop: () => Promise<void>;
 
-  constructor({ name, intervalMs, run, log, failed }: ReconcilerOptions) {
+  constructor({ name, intervalMs, run, stop = () => Promise.resolve(), log, failed }: ReconcilerOptions) {
     this.name = name;
+    this.#stop = stop;
     this.#task = new CoalescedTask({
       run,
       delayMs: wakeDelayMs,
@@ -44,7 +46,7 @@ export class Reconciler {
   }
 
   /** Stops after the run that is in progress. */
-  stop(): Promise<void> {
-    return this.#task.stop();
+  async stop(): Promise<void> {
+    await Promise.all([this.#task.stop(), this.#stop()]);
   }
 }

@@ -76,10 +76,11 @@ async function createPlace(): Promise<Place> {
 /** A write outside of commands, as the links of agents make it. */
 function observe(server: TestServer, { world, gateway, device }: Place): Promise<void> {
   const tenantId = world.tenant.id;
-  const at = clock.now().toISOString();
+  const now = clock.now();
+  const at = now.toISOString();
   return server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
     const tx: TenantTx = { tenantId, query };
-    await touchHeardGateways(tx, [{ id: gateway, at }]);
+    await touchHeardGateways(tx, [{ id: gateway, at }], now);
     const users = await touchConnectedDevices(tx, [{ device_id: device, gateway_id: gateway, at }]);
     await touchConnectedUsers(tx, users);
   });

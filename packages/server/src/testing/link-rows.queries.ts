@@ -48,7 +48,7 @@ export async function claimWithoutGreeting(
   await server.database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
     const tokens = await tokensOfGateways({ tenantId, query }, [gatewayId]);
     const [token = ""] = tokens.get(gatewayId)?.keys() ?? [];
-    await claimLinks({ tenantId, query }, [{ ...claim, token_hash: token }], new Date());
+    await claimLinks({ tenantId, query }, [{ ...claim, token_hash: token }], new Date(), new Date());
     await storeReplicaGeneration({ tenantId, query }, claim.replica_id, Number.MAX_SAFE_INTEGER, new Date());
   });
 }

@@ -81,7 +81,7 @@ const writes: readonly Write[] = [
     prepare:
       async ({ gateway }) =>
       (tx) =>
-        touchHeardGateways(tx, [{ id: gateway, at: at.toISOString() }]),
+        touchHeardGateways(tx, [{ id: gateway, at: at.toISOString() }], at),
     question: ({ resource }) => `/tenants/resources/${resource}`,
     shown: { gateways: [{ lastOnline: at.toISOString() }] },
   },
@@ -149,6 +149,7 @@ test("a batch counts once, and what no answer shows does not count", async () =>
     touchHeardGateways(
       tx,
       gateways.map((id) => ({ id, at: at.toISOString() })),
+      at,
     ),
   );
   await inTenant(tenant.id, (tx) =>
@@ -160,7 +161,7 @@ test("a batch counts once, and what no answer shows does not count", async () =>
 test("a write of one tenant does not count in another one", async () => {
   const [one, other] = [await newPlace(), await newPlace()];
   const before = await stateOf(other.tenant.id);
-  await inTenant(one.tenant.id, (tx) => touchHeardGateways(tx, [{ id: one.gateway, at: at.toISOString() }]));
+  await inTenant(one.tenant.id, (tx) => touchHeardGateways(tx, [{ id: one.gateway, at: at.toISOString() }], at));
   expect(await stateOf(other.tenant.id)).toEqual(before);
 });
 

@@ -11,7 +11,7 @@ import {
   deviceLinkPath,
   deviceLinkSubprotocols,
 } from "@gatehouse/agent-protocol/device/frames";
-import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { type ConfigurationName, configurationName, unusedHash } from "@gatehouse/agent-protocol/link/envelope";
 import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
 import {
   type DeviceConfiguration as Configuration,
@@ -76,7 +76,10 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
   }
 
   sendHello(hello: Partial<DeviceHello> = {}): void {
-    const { publicKey, uses = null } = this;
+    const { publicKey, uses: latest = null, signed } = this;
+    const { now = Date.now } = this.#options;
+    const hasExpired = signed !== undefined && signed.header.expiresAt <= now();
+    const uses = latest !== null && hasExpired ? { ...latest, hash: unusedHash } : latest;
     this.send({ type: "hello", agentVersion: "0.1.0", publicKey, uses, format: 1, ...hello });
   }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { enforcedConfiguration } from "@gatehouse/agent-protocol/gateway/agent-link";
 import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
 import {
   applyDifference,
@@ -78,11 +79,14 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
   }
 
   sendHello(hello: Partial<Hello> = {}): void {
-    const { publicKey, name, envelope } = this;
-    const enforces =
-      name === undefined || envelope === undefined
-        ? null
-        : { ...name, root: envelope.header.root, expiresAt: envelope.header.expiresAt };
+    const { publicKey, name, envelope, content } = this;
+    const { now = Date.now } = this.#options;
+    const isValid = envelope !== undefined && envelope.header.expiresAt > now();
+    const enforced =
+      isValid && name !== undefined && content !== undefined
+        ? { name, configuration: { envelope, content } }
+        : undefined;
+    const enforces = enforcedConfiguration(enforced, name);
     this.send({ type: "hello", agentVersion: "0.1.0", publicKey, enforces, format: 1, ...hello });
   }
 

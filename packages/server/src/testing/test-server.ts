@@ -20,11 +20,13 @@ import type { Clock } from "../platform/clock.ts";
 import type { Connection } from "../platform/db/database.ts";
 import { generateToken, tokenPrefixes } from "../platform/secrets/tokens.ts";
 import { publishedTxt } from "./published-txt.ts";
+import type { SimulatedClock } from "./test-clock.ts";
 import { recentWarnings, testLog } from "./test-log.ts";
 
 export interface TestServerOptions {
   readonly connection?: Connection;
-  readonly clock?: Clock;
+  /** The database has the same time if the clock does not tell another one. */
+  readonly clock?: Clock & Partial<SimulatedClock>;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
   /** Whether the test makes the server fail. Otherwise clients throw if the server cannot serve a call. */
@@ -110,6 +112,7 @@ export function sharedTestServer(): Promise<TestServer> {
 /** Starts a server for the test, which must close it. */
 export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
   const operatorKey = options.operatorKey ?? generateToken(tokenPrefixes.operator);
+  const { clock } = options;
   const composition = await compose({
     connection: options.connection ?? inject("database"),
     poolSize: 8,
@@ -127,7 +130,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       tenantName: "First tenant",
       ownerEmail: "owner@example.com",
     },
-    ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(clock === undefined ? {} : { clock, databaseTime: () => clock.databaseTime?.() ?? clock.now() }),
     ...options.settings,
     // Servers of a shared database would find gateways of other tests silent, because their clocks differ.
     gatewayLinks: { watch: options.connection !== undefined, ...options.settings?.gatewayLinks },

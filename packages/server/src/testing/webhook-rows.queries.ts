@@ -42,6 +42,10 @@ const hold = statement<never, [tenantId: string, webhookId: string, until: Date]
   `UPDATE webhook_deliveries SET job_id = gen_random_uuid(), queued_until = $3
    WHERE tenant_id = $1 AND webhook_id = $2 AND status = 'PENDING'`,
 );
+const lock = statement<never, [tenantId: string, webhookId: string]>(
+  "testing.lock_deliveries",
+  "SELECT FROM webhook_deliveries WHERE tenant_id = $1 AND webhook_id = $2 FOR UPDATE",
+);
 const countByStatus = statement<{ status: string; count: number }, [tenantId: string, webhookId: string]>(
   "testing.count_deliveries",
   `SELECT status, count(*)::int AS count FROM webhook_deliveries
@@ -84,6 +88,19 @@ export async function holdDeliveries(
   until: Date,
 ): Promise<void> {
   await database.transaction(inside(tenantId), (tx) => tx.query(hold, tenantId, webhookId, until));
+}
+
+/** Runs something while a transaction holds locks on the deliveries of a webhook. */
+export async function whileLocked(
+  database: Database,
+  tenantId: string,
+  webhookId: string,
+  run: () => Promise<void>,
+): Promise<void> {
+  await database.transaction(inside(tenantId), async (tx) => {
+    await tx.query(lock, tenantId, webhookId);
+    await run();
+  });
 }
 
 /**

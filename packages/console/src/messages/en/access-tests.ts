@@ -9,7 +9,7 @@ export const accessTests = {
   deleted: "(deleted)",
   edit: "Edit access test “{{name}}”",
   empty: {
-    text: "An access test is a guardrail that survives every change. Create the first one, for example “Contractors can never reach Payroll”.",
+    text: "An access test is checked on every change. Create the first one, for example “Contractors can never reach Payroll”.",
     title: "No access tests yet",
   },
   expected: {

@@ -14,11 +14,11 @@ export const app = {
       title: "A new version of the console is available",
     },
     noServer: {
-      text: "The server does not answer. The page opens as soon as it does.",
+      text: "The server does not respond. The page opens as soon as it does.",
       title: "This page could not be loaded",
     },
     notLoaded: {
-      text: "The server answers, but the browser did not load the page. Reload to try again.",
+      text: "The server responds, but the browser did not load the page. Reload to try again.",
     },
     reload: "Reload",
   },

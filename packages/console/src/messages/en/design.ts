@@ -15,8 +15,8 @@ export const design = {
   title: "Design system",
   tones: {
     bad: { example: "Unreachable", meaning: "Broken" },
-    good: { example: "Online", meaning: "Works" },
-    idle: { example: "Deactivated", meaning: "Nothing expected" },
-    waiting: { example: "Pending", meaning: "Waits" },
+    good: { example: "Online", meaning: "Working" },
+    idle: { example: "Deactivated", meaning: "Inactive" },
+    waiting: { example: "Pending", meaning: "Waiting" },
   },
 } as const;

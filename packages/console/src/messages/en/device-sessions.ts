@@ -9,8 +9,8 @@ export const deviceSessions = {
     bulkApproveNote: "The devices get the access that policies grant to their users.",
     bulkRefuseNote: "The devices will be deleted. Their users can enrol them again.",
     empty: {
-      text: "If the settings require approval, devices that people enrol by signing in wait here for an administrator.",
-      title: "No device waits for approval",
+      text: "If the settings require approval, devices that people enrol by signing in await approval here.",
+      title: "No devices are awaiting approval",
     },
     noun: "devices",
     openSettings: "Open settings",

@@ -24,7 +24,7 @@ export const devices = {
   deactivate: {
     done: "Device deactivated. It is disconnected.",
     label: "Deactivate",
-    note: "The device will be disconnected immediately. Its record will be kept, policies will still refer to it, and you can reactivate it.",
+    note: "The device will be disconnected immediately. Its record will be retained, policies will still refer to it, and you can reactivate it.",
     title: "Deactivate device “{{name}}”?",
   },
   delete: {
@@ -96,7 +96,7 @@ export const devices = {
     title: "Rotate the token of “{{name}}”?",
   },
   userDeactivated: {
-    label: "Cut off because",
+    label: "Reason for no access",
     status: "User deactivated",
     text: "The device’s user is deactivated. Reactivating the user restores the access of the device.",
   },

@@ -18,7 +18,7 @@ export const enrolmentLinks = {
   mailFailed: "The latest mail to this user could not be sent",
   mailStates: {
     failed: "Failed",
-    pending: "Waiting",
+    pending: "Queued",
     sent: "Sent",
   },
   many: {
@@ -46,5 +46,5 @@ export const enrolmentLinks = {
   state: "Expires",
   title: "Invitation links",
   used: "Used",
-  warning: "The first person to use the link can sign in as this user. It is shown only once.",
+  warning: "The first person to use the link can sign in as this user. The link is shown only once.",
 } as const;

@@ -159,7 +159,7 @@ export const events = {
     all: "Revert all {{count, number}} events of the request",
     already: "This change was reverted. You can revert it again if the record has changed since.",
     cannot: "Not reverted",
-    changes: "{{record}} changes",
+    changes: "{{record}} will be updated.",
     columns: {
       now: "Now",
       reverted: "After the revert",

@@ -21,7 +21,7 @@ export const gateways = {
       compose:
         "Save this as <code>compose.yaml</code> on a container host. Run the command in its first line, then <code>docker compose up --detach</code>. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release with <code>docker load</code>.",
       container:
-        "Run this on a container host with forwarding enabled. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release with <code>podman load</code>. With Docker, write <code>docker</code> for <code>podman</code>.",
+        "Run this on a container host with forwarding enabled. First load the image <code>gatehouse-gateway_VERSION_ARCH.image.tar.gz</code> of the release with <code>podman load</code>. With Docker, replace <code>podman</code> with <code>docker</code>.",
       debian:
         "Run this on the gateway’s machine, with Debian 12 or newer. The packages come from this server, and <code>apt</code> upgrades them.",
       debianFile:
@@ -38,7 +38,7 @@ export const gateways = {
       helm: "Helm",
     },
     noPermission:
-      "The command contains the gateway’s token, which your key cannot view. Ask someone whose key has the permission <code>gateways:token</code>.",
+      "You cannot view the gateway’s token, which the command contains. Ask someone with the permission <code>gateways:token</code>.",
     loopback:
       "The public URL of this server is {{url}}. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
     noPackages:
@@ -97,9 +97,9 @@ export const gateways = {
   },
   steps: {
     enterMaintenance: {
-      done: "Maintenance started. The gateway gets no traffic.",
+      done: "Maintenance started. Existing connections are draining.",
       label: "Start maintenance",
-      note: "The gateway will get no traffic until maintenance ends. Connections through it will be closed.",
+      note: "The gateway will get no new connections until maintenance ends. Existing connections can finish within the drain time.",
     },
     exitMaintenance: {
       done: "Maintenance ended",
@@ -122,14 +122,14 @@ export const gateways = {
       note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, rotate it first.",
     },
     revokeToken: {
-      done: "Token replaced. The command under Deploy contains the new token. The old token no longer works.",
+      done: "Token replaced. The command under Deploy contains the new token. The previous token no longer works.",
       label: "Replace token now",
       note: "The previous token will stop working immediately. Use this if others may know the token. The gateway cannot reconnect until its machine has the new token. Until then, the gateway enforces its last configuration.",
     },
     rotateToken: {
-      done: "Token rotated. The command under Deploy contains the new token. The old token works for another 24 hours.",
+      done: "Token rotated. The command under Deploy contains the new token. The previous token works for another 24 hours.",
       label: "Rotate token",
-      note: "The old token works for 24 hours. Update the gateway before then. If others may know the token, select “Replace token now” instead.",
+      note: "The previous token works for 24 hours. Update the gateway before then. If others may know the token, select “Replace token now” instead.",
     },
     title: "{{step}}: “{{name}}”",
   },
@@ -137,6 +137,7 @@ export const gateways = {
     applied: "Applied",
     behind: "{{duration}} behind",
     delay: "Lag",
+    desired: "Desired",
     duration: {
       days_one: "{{count, number}} day",
       days_other: "{{count, number}} days",
@@ -152,24 +153,28 @@ export const gateways = {
       nothingEnforced:
         "The gateway never applied a configuration, or its configuration has expired. It drops all traffic.",
       offline: "The gateway enforces its last configuration until that expires. Then it drops all traffic.",
-      pending: "A change is being compiled, or it waits for an earlier change.",
+      pending: "A change is being processed, or is waiting for an earlier change.",
       sent: "The configuration was sent. The gateway has not confirmed it yet.",
     },
     generation: "Generation {{generation}}",
     generationHelp:
-      "Each change of the network increments the generation. Changes that do not affect this gateway are not sent to it.",
+      "Each change in the organisation increments the generation. Changes that do not affect this gateway are not sent to it.",
     lastReport: {
       ERROR: "The gateway reports an error",
       MAINTENANCE: "In maintenance",
       NOT_REACHABLE: "Not reachable",
       ONLINE: "Online",
-      UNRECOGNIZED: "No agent has applied a configuration yet",
-      failed: "The last report could not be read",
+      UNRECOGNIZED: "No configuration applied yet",
+      error: "Reported error",
+      failed: "Not readable",
+      firstApplied: "First applied",
+      heartbeat: "Last heartbeat",
       show: "Show last report",
+      title: "Last report",
     },
-    network: "Network",
     none: "None yet",
-    noTarget: "Unknown until the gateway connects",
+    noDesired: "Unknown until the gateway connects",
+    organisation: "Organisation",
     point: "Generation {{generation}}, <time/>",
     sent: "Sent",
     states: {
@@ -180,7 +185,6 @@ export const gateways = {
       pending: "Pending",
       sent: "Sent, not confirmed",
     },
-    target: "Target",
     title: "Configuration",
   },
   title: "Gateways",

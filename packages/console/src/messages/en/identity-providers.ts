@@ -3,7 +3,7 @@ export const identityProviders = {
   create: "Add identity provider",
   delete: {
     effect:
-      "Accounts of this provider will be unlinked, and sessions that people began with it will end. You cannot undo this.",
+      "Accounts of this provider will be unlinked, and sessions that were started through it will end. You cannot undo this.",
     title: "Delete identity provider “{{name}}”?",
   },
   disable: "Disable",

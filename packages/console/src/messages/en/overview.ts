@@ -25,12 +25,12 @@ export const overview = {
   findings: {
     closed: {
       address: "{{address}} ({{block}})",
-      count_one: "{{found, number}} of {{count, number}} address in a closed block",
-      count_other: "{{found, number}} of {{count, number}} addresses in closed blocks",
-      none_one: "The address is in no closed block",
-      none_other: "No address is in a closed block",
-      text: "Replace these addresses. They open machines, links or metadata services next to a gateway.",
-      title: "Addresses in closed blocks",
+      count_one: "{{found, number}} of {{count, number}} address in a blocked range",
+      count_other: "{{found, number}} of {{count, number}} addresses in blocked ranges",
+      none_one: "The address is in no blocked range",
+      none_other: "No address is in a blocked range",
+      text: "Replace these addresses. They can give access to the gateway’s own machine, its local links, device tunnels or metadata services.",
+      title: "Blocked addresses",
     },
     examined: "{{examined, number}} of {{total, number}} examined",
     policies: {
@@ -72,7 +72,7 @@ export const overview = {
   },
   firstSteps: {
     complete: "Setup is complete. Each step is also available in the navigation.",
-    completed: "{{step}} is done. {{counts}}",
+    completed: "Completed: {{step}}. {{counts}}",
     device: {
       existing: "Existing user: create an invitation link.",
       new: "New people: invite them, then send each person an invitation link.",
@@ -97,7 +97,7 @@ export const overview = {
       title: "Check access",
     },
     resource: {
-      text: "A resource is the service or the network that people reach. Enter its address and select its gateway.",
+      text: "A resource is a service or network that people connect to. Enter its address and select its gateway.",
       title: "Create a resource",
     },
     resourceFirst: "<a>Create a resource</a> first.",
@@ -121,13 +121,14 @@ export const overview = {
     table: "Applied configurations",
     title: "Gateways",
   },
-  notPermitted: "Your key cannot read anything on this page. The navigation lists the pages that it can read.",
+  notPermitted:
+    "You do not have permission to read anything on this page. The navigation lists the pages that you can read.",
   summary: {
     approvals_one: "{{count, number}} device awaits approval",
     approvals_other: "{{count, number}} devices await approval",
     besidesDefault: "plus the default",
-    closed_one: "{{count, number}} address is in a closed block",
-    closed_other: "{{count, number}} addresses are in closed blocks",
+    closed_one: "{{count, number}} address is in a blocked range",
+    closed_other: "{{count, number}} addresses are in blocked ranges",
     gateways_one: "{{count, number}} gateway is offline",
     gateways_other: "{{count, number}} gateways are offline",
     nothing: "Nothing to check yet",

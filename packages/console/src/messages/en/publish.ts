@@ -35,7 +35,7 @@ export const publish = {
     new: "New gateway…",
   },
   nameTaken: "This name is taken. Enter another name.",
-  notPermitted: "Your key cannot publish resources. It lacks {{permissions}}.",
+  notPermitted: "You do not have permission to publish resources. Missing: {{permissions}}.",
   numberedName: "{{name}} ({{number}})",
   policyName: "Access to {{name}}",
   publish: "Publish",

@@ -17,9 +17,9 @@ export const settings = {
     deviceSessionLifetimeHelp:
       "How long a device is trusted after its user signs in on it: 15 minutes to a year. Leave empty for no limit. A group can have a shorter lifetime. When you first set a lifetime, existing devices are trusted for that time from then on. If you shorten it, older device sessions end at once. Upgrade gateways first.",
     sessionIdleTime: "Console session idle time",
-    sessionIdleTimeHelp: "A session without a request for this long ends: 5 minutes to 30 days.",
+    sessionIdleTimeHelp: "A session ends after this time without a request: 5 minutes to 30 days.",
     sessionLifetime: "Console session lifetime",
-    sessionLifetimeHelp: "How long people stay signed in at most: 5 minutes to 30 days.",
+    sessionLifetimeHelp: "The maximum duration of a session: 5 minutes to 30 days.",
     singleSignOnOnly: "Single sign-on only",
     singleSignOnOnlyHelp:
       "People sign in only through identity providers. Recovery codes still work, so that the owner is never locked out.",

@@ -32,12 +32,13 @@ export const signIn = {
     deviceFacts: "Operating system: {{os}}. The key fingerprint must be the one that the machine shows:",
     deviceText: "The machine “{{machine}}” asks to become your device.",
     key: "This session represents the API key “{{name}}”. Sign out, and sign in as a person.",
-    onlyIf: "Approve only if you have just started it.",
-    origin: "It asked from the address {{address}},",
-    otherAddress: "This is not the address of your browser. That is normal for a server elsewhere.",
+    onlyIf: "Approve only if you just started this sign-in.",
+    origin: "The request came from {{address}},",
+    otherAddress:
+      "This is not the address of your browser. A different address is normal if the machine is on another network.",
     phishing:
-      "Approve only if you have just started it on that machine yourself. If somebody sent you the code or the link, refuse.",
-    renewalConsequences: "The device reaches again what {{email}} can reach, until its session ends.",
+      "Approve only if you just made this request on that machine yourself. If somebody sent you the code or the link, refuse.",
+    renewalConsequences: "The device regains the access of {{email}} until its session ends.",
     renewalText: "Your device “{{machine}}” asks you to sign in again.",
     text: "“{{name}}” on the machine “{{machine}}” asks to sign in.",
     title: "Approve a sign-in",
@@ -113,7 +114,7 @@ export const signIn = {
     lastUsedAt: "Last used <time/>",
     name: "Passkey name",
     unsupported:
-      "Passkeys do not work here. Browsers require HTTPS, or the name localhost, and a recent version. API keys and recovery codes work.",
+      "Passkeys do not work here. They require a recent browser, and HTTPS or localhost. API keys and recovery codes still work.",
   },
   signedIn: {
     open: "Open the console here",
@@ -128,7 +129,7 @@ export const signIn = {
     provider: "Confirm at the identity provider",
     providerText: "The identity provider opens in a new tab. This dialog closes once you have confirmed there.",
     recoveryHelp: "This signs you in again, and replaces the code.",
-    text: "This operation requires that you confirm your identity. Your input is kept.",
+    text: "This operation requires that you confirm your identity. Your input is preserved.",
     title: "Confirm your identity",
   },
   user: {

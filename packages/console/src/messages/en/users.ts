@@ -25,7 +25,7 @@ export const users = {
     deactivateNote:
       "The users and all of their devices will be disconnected immediately. Their invitation links will be revoked permanently. API keys that they created will stay valid. You can reactivate the users.",
     deleteNote:
-      "Policies will no longer refer to the users. Their invitation links will be revoked permanently. Their devices will be deactivated, and the records of the devices will be kept. API keys that the users created will stay valid.",
+      "Policies will no longer refer to the users. Their invitation links will be revoked permanently. Their devices will be deactivated, and the records of the devices will be retained. API keys that the users created will stay valid.",
     group: "Group",
     reactivate: "Reactivate",
     reactivateNote:
@@ -34,16 +34,16 @@ export const users = {
   deactivate: {
     done: "User deactivated and devices disconnected",
     label: "Deactivate",
-    note: "The user and all of the user’s devices will be disconnected immediately. The user’s invitation links will be revoked permanently. All other data will be kept, and you can reactivate the user later.",
+    note: "The user and all of the user’s devices will be disconnected immediately. The user’s invitation links will be revoked permanently. All other data will be retained, and you can reactivate the user later.",
     title: "Deactivate “{{name}}”?",
   },
   delete: {
     effect:
       "The user’s invitation links will be revoked permanently. API keys that the user created will stay valid. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     effectDevices_one:
-      "{{count, number}} device will be deactivated, and its record will be kept. The user’s invitation links will be revoked permanently. API keys that the user created will stay valid. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
+      "{{count, number}} device will be deactivated, and its record will be retained. The user’s invitation links will be revoked permanently. API keys that the user created will stay valid. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     effectDevices_other:
-      "{{count, number}} devices will be deactivated, and their records will be kept. The user’s invitation links will be revoked permanently. API keys that the user created will stay valid. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
+      "{{count, number}} devices will be deactivated, and their records will be retained. The user’s invitation links will be revoked permanently. API keys that the user created will stay valid. Policies will no longer refer to the user. If you revert the deletion, the user gets a new ID.",
     title: "Delete user “{{name}}”?",
   },
   devices: {

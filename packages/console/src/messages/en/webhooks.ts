@@ -49,7 +49,7 @@ export const webhooks = {
   },
   fields: {
     active: "Active",
-    activeHelp: "Gatehouse does not store events for a deactivated webhook.",
+    activeHelp: "Gatehouse does not queue events for a deactivated webhook.",
     allEvents: "All events",
     behindSince: "Behind since",
     events: "Events",

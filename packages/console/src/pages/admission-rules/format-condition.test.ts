@@ -4,10 +4,20 @@ import { formatCondition, formatRule } from "./format-condition.ts";
 test.each([
   ["device.agent", "the device runs the Gatehouse agent"],
   ["!(device.agent)", "the device runs another WireGuard app"],
-  ["device.posture.diskEncrypted == true", "Disk encrypted"],
-  ['user.department != "Sales"', "Department is not Sales"],
-  ['user.department == "Sales"', "Department is Sales"],
-  ["user.contractor == false", "Contractor is no"],
+  ["device.posture.diskEncrypted == true", "disk encrypted"],
+  ["device.posture.diskEncrypted == false", "disk not encrypted"],
+  ["device.posture.osUpToDate != true", "OS not up to date"],
+  ["user.managed == false", "not managed"],
+  ["user.isAdmin == false", "is not admin"],
+  ["user.contractor == false", "not contractor"],
+  ["user.contractor != false", "contractor"],
+  ["user.external_contractor == false", "not external contractor"],
+  ['user.department != "Sales"', "department is not “Sales”"],
+  ['user.department == "Sales and Marketing"', "department is “Sales and Marketing”"],
+  ['device.posture.managedBy == "company"', "managed by “company”"],
+  ['device.posture.managedBy != "company"', "not managed by “company”"],
+  ['user.site == "\u05d0"', "site is “\u2068\u05d0\u2069”"],
+  ["user.level == 3", "level is 3"],
   ["device.posture.osMajor >= 14", "OS major is at least 14"],
   ['device.posture.osVersion >= "14.1"', "OS version is at least 14.1"],
   ['source.country in ["DE", "FR"]', "the source country is DE or FR"],
@@ -46,7 +56,7 @@ test("a rule reads as its conditions, of which all or any must be met", () => {
   });
   expect(formatRule('"Finance" in user.groups || user.level >= 3')).toEqual({
     match: "any",
-    conditions: ["the user is in the group “Finance”", "Level is at least 3"],
+    conditions: ["the user is in the group “Finance”", "level is at least 3"],
   });
   const office = 'now.getDayOfWeek("UTC") >= 1 && now.getDayOfWeek("UTC") < 6';
   expect(formatRule(`${office} && now.getHours("UTC") >= 7 && now.getHours("UTC") < 20`)).toEqual({

@@ -1,6 +1,6 @@
 /** Conditions of admission rules in words. */
 import { t } from "../../messages/i18n.ts";
-import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
+import { formatFactInText, formatFactValue } from "../../records/format-fact.ts";
 import { formatTimeOfDay } from "../../records/format-time-of-day.ts";
 import { type BuiltRule, type Comparison, type Condition, readBound, readRule } from "../../records/rule-conditions.ts";
 
@@ -99,17 +99,43 @@ export function formatOne(condition: Condition): string {
     case "agent":
       return t(`admissionRules.conditions.${condition.not ? "agentNot" : "agent"}`);
     case "posture":
-    case "user": {
-      const { comparison, value } = condition;
-      const name = formatFactLabel(condition.name);
-      if (comparison === "==" && value === true) return name;
-      return t("admissionRules.conditions.fact", {
-        name,
-        comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
-        value: typeof value === "string" ? value : formatFactValue(value).toLowerCase(),
-      });
-    }
+    case "user":
+      return formatFactCondition(condition);
   }
+}
+
+type FactCondition = Extract<Condition, { readonly kind: "posture" | "user" }>;
+
+/** A label that ends in a preposition needs no verb before its value: "managed by “company”". */
+const endsInPreposition = /\b(?:at|by|for|from|in|of|on|to|with)$/;
+/** The state at the end of a label. "Not" stands before it: "disk not encrypted", "is not admin". */
+const state = /\b(?:\w+ed|up to date|active|compliant|on|running)$|(?<=^is )/;
+
+/** Such as "not contractor" or "managed by “company”": the label is lower case, and a text value is quoted. */
+function formatFactCondition({ name: fact, comparison, value }: FactCondition): string {
+  const name = formatFactInText(fact);
+  const isEquality = comparison === "==" || comparison === "!=";
+  if (isEquality && typeof value === "boolean") return value === (comparison === "==") ? name : formatNot(name);
+  const words =
+    typeof value === "string" && !/^\d+(?:\.\d+)*$/.test(value)
+      ? t("common.quoted", { text: value })
+      : formatFactValue(value).toLowerCase();
+  if (isEquality && endsInPreposition.test(name)) {
+    const key = comparison === "==" ? "factWithValue" : "factWithoutValue";
+    return t(`admissionRules.conditions.${key}`, { name, value: words });
+  }
+  return t("admissionRules.conditions.fact", {
+    name,
+    comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
+    value: words,
+  });
+}
+
+function formatNot(name: string): string {
+  const at = name.search(state);
+  return at > 0
+    ? t("admissionRules.conditions.factStateNot", { name: name.slice(0, at).trim(), state: name.slice(at) })
+    : t("admissionRules.conditions.factNot", { name });
 }
 
 /** One bound of a range of hours or days, as it appears in an explanation that lists the parts of a rule. */

@@ -60,7 +60,7 @@ function RevertDialog({ event, close }: RevertDialogProps) {
   const [isOvertaken, setOvertaken] = useState(false);
   const [isWhole, setWhole] = useState(false);
   const preview = useQuery({
-    // A preview describes the present state, so it is neither cached nor refetched with other queries.
+    // A preview describes the current state, so it is neither cached nor refetched with other queries.
     queryKey: ["preview", path, event.id, isWhole],
     staleTime: 0,
     gcTime: 0,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { formatTime } from "../../messages/format.ts";
+import { formatRelativeTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import {
   click,
@@ -48,17 +48,25 @@ test.each([
   await (await findPanel(t("gateways.settings.title"))).findByText(text);
 });
 
-test("shows the last report of the gateway beside its configuration", async () => {
-  mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+test("shows the last report of the gateway as rows, with times in the format of the console", async () => {
+  const [lastOnline, deployedOn] = ["2026-03-02T09:00:00.000Z", "2026-03-01T09:00:00.000Z"];
+  mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, lastOnline, deployedOn });
   mockApi.answer("post", "/tenants/gateways/{id}/test-configuration", {
     status: "NOT_REACHABLE",
-    details: "Its last heartbeat was at 2026-03-02T09:00:00.000Z.",
+    details: `Its last heartbeat was at ${lastOnline}.`,
+    error: "The port is in use",
   });
   const user = openConsole(`/gateways/${id}`);
   const panel = await findPanel(t("gateways.sync.title"));
   await click(user, t("gateways.sync.lastReport.show"));
+  const row = (key: "title" | "heartbeat" | "firstApplied" | "error") =>
+    panel.getByText(t(`gateways.sync.lastReport.${key}`)).nextElementSibling?.textContent;
   await panel.findByText(t("gateways.sync.lastReport.NOT_REACHABLE"));
-  panel.getByText(`Its last heartbeat was at ${formatTime("2026-03-02T09:00:00.000Z")}.`);
+  expect(row("title")).toBe(t("gateways.sync.lastReport.NOT_REACHABLE"));
+  expect(row("heartbeat")).toBe(formatRelativeTime(lastOnline, Date.now()));
+  expect(row("firstApplied")).toBe(formatRelativeTime(deployedOn, Date.now()));
+  expect(row("error")).toBe("The port is in use");
+  expect(panel.queryByText(/\dZ/)).toBeNull();
 });
 
 describe("domains as text", () => {

@@ -1,11 +1,11 @@
 /** Whether a gateway enforces the current configuration, and the reason if it does not. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Alert, Button, Code, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Box, Button, Code, Skeleton, Stack, Text } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
+import type { ComponentProps } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
-import { formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
@@ -27,7 +27,11 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
   });
   const canWrite = usePermission("gateways:write");
   const report = useMutation({
-    mutationFn: () => api.post("/tenants/gateways/{id}/test-configuration", { path: { id } }),
+    mutationFn: async () => {
+      const { status, error } = await api.post("/tenants/gateways/{id}/test-configuration", { path: { id } });
+      const { lastOnline, deployedOn } = await api.get("/tenants/gateways/{id}", { path: { id } });
+      return { status, error, lastOnline, deployedOn };
+    },
   });
   return (
     <Panel
@@ -58,7 +62,16 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
   );
 }
 
-type Report = ResultOf<"/tenants/gateways/{id}/test-configuration", "post">;
+type Tested = ResultOf<"/tenants/gateways/{id}/test-configuration", "post">;
+type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
+
+/** The result of the test, and the times on which it is based. */
+interface Report {
+  readonly status: Tested["status"];
+  readonly error: Tested["error"] | undefined;
+  readonly lastOnline: Gateway["lastOnline"] | undefined;
+  readonly deployedOn: Gateway["deployedOn"];
+}
 
 const tones: Readonly<Record<Report["status"], Tone>> = {
   ONLINE: "good",
@@ -68,28 +81,35 @@ const tones: Readonly<Record<Report["status"], Tone>> = {
   UNRECOGNIZED: "idle",
 };
 
-function LastReport({ report: { status, details, error } }: { readonly report: Report }) {
-  const texts = [error, details].filter((text) => text !== undefined);
-  return <Reported tone={tones[status]} words={t(`gateways.sync.lastReport.${status}`)} texts={texts} />;
+function LastReport({ report: { status, error, lastOnline, deployedOn } }: { readonly report: Report }) {
+  return (
+    <Reported
+      tone={tones[status]}
+      words={t(`gateways.sync.lastReport.${status}`)}
+      facts={[
+        { label: t("gateways.sync.lastReport.heartbeat"), value: <RelativeTime at={lastOnline} /> },
+        {
+          label: t("gateways.sync.lastReport.firstApplied"),
+          value: <RelativeTime at={deployedOn} never={t("gateways.fields.deployedNever")} />,
+        },
+        ...(error === undefined ? [] : [{ label: t("gateways.sync.lastReport.error"), value: error }]),
+      ]}
+    />
+  );
 }
 
 interface ReportedProps {
   readonly tone: Tone;
   readonly words: string;
-  readonly texts?: readonly string[];
+  readonly facts?: ComponentProps<typeof Facts>["facts"];
 }
 
-function Reported({ tone, words, texts = [] }: ReportedProps) {
+function Reported({ tone, words, facts = [] }: ReportedProps) {
+  const result = <Status tone={tone}>{words}</Status>;
   return (
-    <Stack gap={4} mb="md">
-      <Status tone={tone}>{words}</Status>
-      {texts.map((text) => (
-        <Text key={text} size="sm" style={{ overflowWrap: "anywhere" }}>
-          {/* The times of the API, in the time zone of the viewer. */}
-          {text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (at) => formatTime(at))}
-        </Text>
-      ))}
-    </Stack>
+    <Box mb="md">
+      <Facts facts={[{ label: t("gateways.sync.lastReport.title"), value: result }, ...facts]} />
+    </Box>
   );
 }
 
@@ -114,10 +134,13 @@ function SyncState({ sync }: { readonly sync: GatewaySync }) {
         facts={[
           { label: t("gateways.sync.applied"), value: <Point point={sync.applied} none={t("gateways.sync.none")} /> },
           { label: t("gateways.sync.sent"), value: <Point point={sync.sent} none={t("gateways.sync.none")} /> },
-          { label: t("gateways.sync.target"), value: <Point point={sync.wanted} none={t("gateways.sync.noTarget")} /> },
+          {
+            label: t("gateways.sync.desired"),
+            value: <Point point={sync.wanted} none={t("gateways.sync.noDesired")} />,
+          },
           { label: t("gateways.sync.delay"), value: formatLag(sync) },
           {
-            label: t("gateways.sync.network"),
+            label: t("gateways.sync.organisation"),
             value: t("gateways.sync.generation", { generation: sync.generation }),
           },
         ]}

@@ -15,6 +15,11 @@ test("each guide is in one group of the list", () => {
 });
 
 describe("a guide", () => {
+  test.each(guideNames)("%s has the title of its document", async (name) => {
+    const [title] = (await readGuide(name)).split("\n", 1);
+    expect(title).toBe(`# ${t(`guides.names.${name}`)}`);
+  });
+
   test.each(guideNames)("%s shows its text without markup", async (name) => {
     openConsole(`/guides/${name}`);
     const article = await screen.findByRole("article");

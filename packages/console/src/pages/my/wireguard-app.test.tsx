@@ -141,7 +141,7 @@ test("makes no keys on a page that was loaded over plain HTTP", async () => {
   subtle.mockRestore();
 });
 
-test("puts the present gateways into the saved file", async () => {
+test("puts the current gateways into the saved file", async () => {
   const saved = savedFile();
   await chooseFile(`[Interface]\nPrivateKey = ${keys.privateKey}\n`);
   const dialog = await findDialog(t("my.app.fileTitle", { name: "Phone" }));

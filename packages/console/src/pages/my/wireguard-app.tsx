@@ -155,7 +155,7 @@ interface UpdateDialogProps {
   readonly updated: (file: DeviceFile) => void;
 }
 
-/** Puts the present gateways into the file that the person saved. The file is read here, and sent nowhere. */
+/** Puts the current gateways into the file that the person saved. The file is read here, and sent nowhere. */
 export function UpdateDialog({ device, close, updated }: UpdateDialogProps) {
   const [problem, setProblem] = useState<string>();
   const { data: routes, error } = useQuery({

@@ -1,4 +1,4 @@
-/** Makes the user the owner of the tenant, in place of the present owner. */
+/** Makes the user the owner of the tenant, in place of the current owner. */
 
 import { permissions as allPermissions } from "@gatehouse/contract/permissions";
 import { useSession } from "../../app/session.ts";

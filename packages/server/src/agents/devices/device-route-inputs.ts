@@ -15,12 +15,14 @@ import { readConfigurationLifeMs } from "../../features/tenant-settings/tenant-s
 import type { Clock } from "../../platform/clock.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import type { Database } from "../../platform/db/database.ts";
+import type { Evaluator } from "../../platform/evaluation/evaluator.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
 import { latestPossible } from "../../platform/stored-times.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
+import { ForwardingAddresses } from "../sources/forwarding-addresses.ts";
 
 /** Types of records that may change the routes of any device. */
 const concernsEverybody = [
@@ -58,12 +60,14 @@ export class DeviceRouteInputs {
   readonly #database: Database;
   readonly #models: TenantModels;
   readonly #clock: Clock;
+  readonly #evaluator: Pick<Evaluator, "decide">;
   readonly #projection = new TenantProjection();
   #current: TenantModel | undefined;
   readonly #devices = new Map<string, RoutedDevice>();
   /** Observations of devices that their facts do not reflect yet. */
   readonly #observed = new Map<string, Observation[]>();
   readonly #gateways = new Map<string, GatewayLink>();
+  readonly #forwarding = new ForwardingAddresses();
   /** The gateways without keys that belong to other gateways. */
   #usable: ReadonlyMap<string, GatewayLink> = new Map();
   /** The prefix of the tenant's IPv6 tunnel addresses; undefined before the first address is assigned. */
@@ -75,11 +79,15 @@ export class DeviceRouteInputs {
   /** The refresh in which each resource was last changed. */
   readonly #changedIn = new Map<string, number>();
 
-  constructor(tenantId: string, { database, models, clock }: Pick<CommandRunner, "database" | "models" | "clock">) {
+  constructor(
+    tenantId: string,
+    { database, models, clock, evaluator }: Pick<CommandRunner, "database" | "models" | "clock" | "evaluator">,
+  ) {
     this.#tenantId = tenantId;
     this.#database = database;
     this.#models = models;
     this.#clock = clock;
+    this.#evaluator = evaluator;
   }
 
   get model(): Model {
@@ -112,6 +120,11 @@ export class DeviceRouteInputs {
 
   isChangedSince(resourceId: string, epoch: number): boolean {
     return (this.#changedIn.get(resourceId) ?? 0) > epoch;
+  }
+
+  /** Returns the source address that a device's own connection proves. */
+  evidence(observed: string): string {
+    return this.#forwarding.ofControlPlane(observed);
   }
 
   /** Takes a new source address of a device, for `settle`. @returns whether it is new */
@@ -193,6 +206,10 @@ export class DeviceRouteInputs {
         readConfigurationLifeMs({ tenantId, query }),
       );
     }
+    const { INTERNET: policies } = current.model.policies;
+    if (!this.#forwarding.isCurrent(policies)) {
+      await this.#evaluator.decide(this.#tenantId, this.#forwarding.following(policies));
+    }
     const movedGateways = this.#store(rows, deviceIds, gatewayIds);
     const before = this.#serving;
     this.#current = current;
@@ -270,8 +287,12 @@ export class DeviceRouteInputs {
       else this.#devices.set(id, routedDeviceOf(row, this.#prefix, this.#latest));
     }
     const before = this.#usable;
-    for (const id of gatewayIds ?? [...this.#gateways.keys()]) this.#gateways.delete(id);
+    for (const id of gatewayIds ?? [...this.#gateways.keys()]) {
+      this.#gateways.delete(id);
+      this.#forwarding.delete(id);
+    }
     for (const row of gateways) {
+      this.#forwarding.set(row);
       if (this.#prefix !== undefined) this.#gateways.set(row.id, gatewayLinkOf(row, this.#prefix));
     }
     // A gateway whose key is free again changes with the gateway that claimed the key.

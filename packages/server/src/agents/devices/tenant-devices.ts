@@ -251,7 +251,8 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   #observeSource({ agent, sourceAddress }: DeviceConnection): void {
     const { tenantId, clock, sources } = this.#options;
     const address = discoveredAddress(sourceAddress);
-    if (address !== "") sources.observe(tenantId, agent.agentId, null, address, clock.now());
+    if (address === "") return;
+    sources.observe(tenantId, agent.agentId, null, this.#inputs.evidence(address), clock.now());
   }
 
   #welcome(connection: DeviceConnection, key: SigningKey): void {

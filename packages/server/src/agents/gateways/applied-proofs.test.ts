@@ -1,3 +1,4 @@
+import { unusedHash } from "@gatehouse/agent-protocol/link/envelope";
 import { describe, expect, test } from "vitest";
 import { claimWithoutGreeting } from "../../testing/link-rows.queries.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
@@ -12,6 +13,9 @@ function enforcedBy({ name, envelope }: SimulatedGateway) {
   if (name === undefined || envelope === undefined) throw new Error("The gateway enforces nothing.");
   return { ...name, root: envelope.header.root, expiresAt: envelope.header.expiresAt };
 }
+
+/** The report of a gateway whose configuration has expired. */
+const expired = (gateway: SimulatedGateway) => ({ ...enforcedBy(gateway), root: unusedHash, expiresAt: 0 });
 
 describe("while a gateway is not connected and enforces its last configuration", () => {
   /** A gateway with a policy and a resource, which then has no link. */
@@ -117,7 +121,10 @@ describe("while a gateway returns to a replica", () => {
     expect(reply.headers["gatehouse-not-enforced"]).toBe(`"${id}";state=pending`);
   });
 
-  test("what it enforced before proves nothing if it lost it", async () => {
+  test.each([
+    ["lost it", () => null],
+    ["reports that it has expired", expired],
+  ])("what it enforced before proves nothing if it %s", async (_, enforces) => {
     const { id, gateway } = await newGateway();
     await grantAccess(id);
     await gateway.connect();
@@ -125,7 +132,7 @@ describe("while a gateway returns to a replica", () => {
     await cut(id, gateway);
     gateway.verdict = () => undefined;
     const { wholes } = gateway.seen;
-    await gateway.connect({ enforces: null });
+    await gateway.connect({ enforces: enforces(gateway) });
     await until("the configuration is sent again", () => gateway.seen.wholes > wholes);
     await expect
       .poll(async () => (await replicas.client.get(`/tenants/gateways/${id}/sync`)).body)

@@ -34,7 +34,7 @@ import { latestPossible } from "../../platform/stored-times.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import { setBackToleranceMs } from "../channel/configuration-timing.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
-import { RelayAddresses } from "../sources/relay-addresses.ts";
+import { ForwardingAddresses } from "../sources/forwarding-addresses.ts";
 
 /** After this share of its validity period, all content is computed for a new period. */
 const renewedAfter = 1 / 2;
@@ -80,7 +80,7 @@ export class DesiredState {
   #moved: MovedDevice[] = [];
   /** The keys of gateways, as stored. */
   #keys = new Map<string, KnownKey>();
-  #relays = new RelayAddresses();
+  #forwarding = new ForwardingAddresses();
   /** The gateways whose keys were read before the first refresh. */
   readonly #learning = new Set<string>();
   /** Devices by IPv4 tunnel address; undefined until they are needed. */
@@ -151,7 +151,7 @@ export class DesiredState {
   /** Returns the source address that an observation of a gateway proves. */
   evidence(deviceId: string, gatewayId: string, observed: string): string {
     const own = this.#enforcement?.links.devices.get(deviceId)?.sources.controlPlane?.address;
-    return this.#relays.evidence(gatewayId, observed, own);
+    return this.#forwarding.ofGateway(gatewayId, observed, own);
   }
 
   /** Whether an observation of a gateway changes the source address that counts at the gateway. */
@@ -245,6 +245,8 @@ export class DesiredState {
   }
 
   async #update(model: Model, changed: ChangedRecords, moved: readonly MovedDevice[]): Promise<Refreshed> {
+    const { INTERNET: policies } = model.policies;
+    if (!this.#forwarding.isCurrent(policies)) await this.#perform(this.#forwarding.following(policies));
     // Rows are read after addresses were observed, so they come last: they may have another key than the current link.
     const moves = moved.length === 0 ? [] : await this.#perform(this.#findingMoves(moved));
     const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
@@ -270,6 +272,8 @@ export class DesiredState {
     const rows = await this.#readAll(model);
     const from = clock.now().getTime();
     const links = await this.#perform(convertingLinks(rows, this.#latest, drainMs));
+    const forwarding = new ForwardingAddresses(rows.gateways);
+    await this.#perform(forwarding.following(model.policies.INTERNET));
     const enforcement = await this.#perform(
       TenantEnforcement.composing(model, links, { from, until: from + lifeMs }, (...content) =>
         this.#preparing(...content),
@@ -279,7 +283,7 @@ export class DesiredState {
     this.#idsByAddress = undefined;
     this.#enforcement = enforcement;
     this.#keys = new Map(rows.gateways.map((row) => [row.id, knownKeyOf(row)]));
-    this.#relays = new RelayAddresses(rows.gateways);
+    this.#forwarding = forwarding;
     const everyGateway = Array.from(enforcement.contents(), ([id]) => id);
     return { changed: everyGateway, named: [...changed.idsOf("gateway")], isReload: true };
   }
@@ -342,10 +346,10 @@ export class DesiredState {
       const link = row === undefined || prefix === undefined ? undefined : gatewayLinkOf(row, prefix, drainMs);
       if (row === undefined) {
         this.#keys.delete(id);
-        this.#relays.delete(id);
+        this.#forwarding.delete(id);
       } else {
         this.#keys.set(id, knownKeyOf(row));
-        this.#relays.set(row);
+        this.#forwarding.set(row);
       }
       if (link === undefined) changes.push({ kind: "gateway-link", gone: id });
       else if (!isEqual(link, this.#enforcement?.links.gateways.get(id))) changes.push({ kind: "gateway-link", link });

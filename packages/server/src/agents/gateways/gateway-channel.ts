@@ -59,24 +59,31 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
 
   /**
    * Finds the gateways of every replica that missed their heartbeats, also if their replica is gone. While no replica
-   * ran, or none reached the database, no heartbeat could be stored. Silence counts only after that.
+   * ran, or none reached the database, no heartbeat could be stored. Silence counts only after that. The time is the
+   * database's, as that of the heartbeats: the clocks of replicas differ.
    */
   async detectSilence(): Promise<void> {
-    const { runner, clock } = this.#options;
-    const now = clock.now();
-    const before = new Date(now.getTime() - heartbeatTimeoutMs);
+    const { runner } = this.#options;
+    const searchedAt = await runner.sharedTime.synchronize();
     const tenantIds = await runner.database.snapshot({ kind: "operator" }, (tx) =>
-      queries.tenantsToCheck(tx, before, now),
+      queries.tenantsToCheck(tx, silentBefore(searchedAt), searchedAt),
     );
-    const countsSilence = this.#mayCountSilence(now.getTime());
+    const countsSilence = this.#mayCountSilence(searchedAt.getTime());
     await this.#rounds.run(tenantIds, async (tenantId, waitMs) => {
       const scope = { kind: "tenant", tenantId, waitMs } as const;
-      // The clock of a replica was ahead: a gateway that is silent since then must not stay ONLINE until that time.
+      // The task may have waited: heartbeats that arrived meanwhile are not of the future.
+      const now = runner.sharedTime.now();
+      // The database's clock was ahead: a gateway that is silent since then must not stay ONLINE until that time.
       await runner.database.transaction(scope, ({ query }) =>
         queries.takeHeartbeatsAsNow({ tenantId, query }, now, silentBatch),
       );
-      while (countsSilence && (await this.#recordSilent(scope, now, before)));
+      while (countsSilence && (await this.#recordSilent(scope, now, silentBefore(now))));
     });
+  }
+
+  /** Ends checks that wait for busy tenants. */
+  stopDetection(): Promise<void> {
+    return this.#rounds.stop();
   }
 
   /** Must be called after the database answered. */
@@ -112,13 +119,13 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
 
   /** @returns whether the tenant may have more silent gateways */
   async #recordSilent(scope: TenantScope, now: Date, before: Date): Promise<boolean> {
-    const { runner } = this.#options;
+    const { runner, clock } = this.#options;
     const { tenantId, waitMs } = scope;
     const ids = await runner.database.snapshot(scope, ({ query }) =>
       queries.silentGateways({ tenantId, query }, before, silentBatch),
     );
     const reports = ids.map((gatewayId) => ({ gatewayId }));
-    await storeGatewayReports(runner, tenantId, reports, now, waitMs);
+    await storeGatewayReports(runner, tenantId, reports, clock.now(), waitMs);
     const replicasBefore = new Date(now.getTime() - replicaTimeoutMs);
     await runner.database.transaction(scope, ({ query }) =>
       Promise.all([
@@ -128,4 +135,9 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     );
     return ids.length === silentBatch;
   }
+}
+
+/** A gateway whose last heartbeat is earlier is silent. */
+function silentBefore(now: Date): Date {
+  return new Date(now.getTime() - heartbeatTimeoutMs);
 }

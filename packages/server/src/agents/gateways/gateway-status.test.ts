@@ -84,12 +84,13 @@ describe("a gateway that is silent for 30 seconds", () => {
     await until("it is ONLINE", statusIs("ONLINE"));
   });
 
-  test("is OFFLINE also if the clock of its replica was hours ahead when it was heard", async () => {
-    clock.correct(5 * hourMs);
+  test("is OFFLINE also if the clock of the database was hours ahead when it was heard", async () => {
+    clock.correctDatabase(5 * hourMs);
+    await server.links.detectSilence();
     await online();
     await onlyBeats();
     gateway.cut();
-    clock.correct(-5 * hourMs);
+    clock.correctDatabase(-5 * hourMs);
     await server.links.detectSilence();
     expect(await read()).toMatchObject({ status: "ONLINE", lastOnline: clock.now().toISOString() });
     clock.advance(30_001);
@@ -101,12 +102,16 @@ describe("a gateway that is silent for 30 seconds", () => {
     const heardAt = async (at: Date) => {
       const tenantId = tenant.id;
       await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-        touchHeardGateways({ tenantId, query }, [{ id, at: at.toISOString() }]),
+        touchHeardGateways({ tenantId, query }, [{ id, at: at.toISOString() }], clock.now()),
       );
     };
     await heardAt(new Date(clock.now().getTime() + 5 * hourMs));
     await heardAt(clock.now());
-    expect((await read()).lastOnline).toBe(clock.now().toISOString());
+    const lastOnline = clock.now().toISOString();
+    expect((await read()).lastOnline).toBe(lastOnline);
+    const former = new Date(clock.now().getTime() - 2 * 60_000);
+    await heardAt(former);
+    expect((await read()).lastOnline, "a replica stores an old heartbeat late").toBe(lastOnline);
   });
 
   test("is disconnected, so that it connects again", async () => {
@@ -179,7 +184,7 @@ test("a tenant with a busy lock does not delay the detection of other tenants' s
   clock.advance(30_001);
   const held = await HeldTransaction.ofTenant(own.connection, busy.id);
   try {
-    await expect(server.links.detectSilence()).rejects.toMatchObject({ code: "55P03" });
+    await server.links.detectSilence();
     expect((await read()).status).toBe("OFFLINE");
     expect(await busyStatusIs("ONLINE")).toBe(true);
   } finally {

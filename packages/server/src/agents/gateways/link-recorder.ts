@@ -44,13 +44,14 @@ export class LinkRecorder {
   claim(connection: GatewayConnection, { enforces }: Hello): Promise<number | undefined> {
     const { tokenHash } = connection.agent;
     const ids = { ...idsOf(connection), replica_id: this.#options.replicaId, token_hash: tokenHash };
-    return this.#writer.claim({ ...ids, ...(enforces === null ? nothingApplied : appliedColumns(enforces)) });
+    const enforcesNothing = enforces === null || enforces.expiresAt === 0;
+    return this.#writer.claim({ ...ids, ...(enforcesNothing ? nothingApplied : appliedColumns(enforces)) });
   }
 
   connected({ agent, sourceAddress }: GatewayConnection, hello: Hello, key: KeyClaim): void {
     const { agentId: gatewayId, tokenHash } = agent;
     const { endpoint = discoveredAddress(sourceAddress) } = hello;
-    const heardAt = this.#options.clock.now();
+    const heardAt = this.#sharedNow();
     const agentVersion = storableText(hello.agentVersion);
     this.#writer.heard(gatewayId, heardAt);
     this.#writer.report({ gatewayId, tokenHash, agentVersion, key, endpoint, heardAt });
@@ -64,14 +65,15 @@ export class LinkRecorder {
     const { agentId: gatewayId } = connection.agent;
     const error = `key_refused: ${keyFaults[fault]} (${publicKey}).`;
     this.#options.log.warn({ tenantId: this.#options.tenantId, gatewayId, fault }, "refused a gateway's public key");
-    this.#writer.refuse({ gatewayId, connectionId: connection.id, error, heardAt: this.#options.clock.now() });
+    this.#writer.refuse({ gatewayId, connectionId: connection.id, error, heardAt: this.#sharedNow() });
   }
 
   disconnected(connection: GatewayConnection): void {
     this.#writer.change({ ...idsOf(connection), disconnected_at: this.#now() }, true);
   }
 
-  heartbeat(connection: GatewayConnection, { load, roundTripTimeMs, warnings = [] }: Heartbeat, now: Date): void {
+  heartbeat(connection: GatewayConnection, { load, roundTripTimeMs, warnings = [] }: Heartbeat): void {
+    const now = this.#sharedNow();
     this.#writer.heard(connection.agent.agentId, now);
     this.#writer.change(
       {
@@ -112,14 +114,15 @@ export class LinkRecorder {
       true,
     );
     const gatewayId = connection.agent.agentId;
-    if (this.#writer.changesRecord(gatewayId, "")) this.#writer.report({ gatewayId, appliedAt: now, heardAt: now });
+    if (!this.#writer.changesRecord(gatewayId, "")) return;
+    this.#writer.report({ gatewayId, appliedAt: now, heardAt: this.#sharedNow() });
   }
 
   failed(connection: GatewayConnection, reason: FailureReason, message: string): void {
     const error = storableText(`${reason}: ${message}`.slice(0, maxErrorLength));
     this.#writer.change({ ...idsOf(connection), error }, true);
     const gatewayId = connection.agent.agentId;
-    const heardAt = this.#options.clock.now();
+    const heardAt = this.#sharedNow();
     if (this.#writer.changesRecord(gatewayId, error)) this.#writer.report({ gatewayId, error, heardAt });
   }
 
@@ -140,6 +143,11 @@ export class LinkRecorder {
 
   stop(): Promise<void> {
     return this.#writer.stop();
+  }
+
+  /** The time of heartbeats: every replica compares it with the same clock. */
+  #sharedNow(): Date {
+    return this.#options.runner.sharedTime.now();
   }
 
   #now(): string {

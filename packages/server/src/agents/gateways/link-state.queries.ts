@@ -1,6 +1,6 @@
 /**
  * The stored state of gateway connections, written in batches of many gateways, never in the transaction of a
- * command.
+ * command. Heartbeats and reports of replicas have the shared time, by which every replica compares them.
  */
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
@@ -54,7 +54,7 @@ export interface ConnectionChange {
   readonly warnings?: readonly string[];
 }
 
-const claim = statement<ClaimedRow, [tenantId: string, claims: string, at: Date]>(
+const claim = statement<ClaimedRow, [tenantId: string, claims: string, at: Date, heardAt: Date]>(
   "gateway_link.claim",
   // A gateway that was deleted meanwhile is skipped, and so are tokens that were revoked since they were presented. If
   // a gateway has several new connections, the last one counts. The desired root is
@@ -71,7 +71,7 @@ const claim = statement<ClaimedRow, [tenantId: string, claims: string, at: Date]
    INSERT INTO gateway_links AS link (tenant_id, gateway_id, connection_id, replica_id, connected_at, last_heartbeat, is_watched,
      applied_hash, applied_root, applied_generation, applied_issued_at, applied_expires_at, applied_at)
    SELECT DISTINCT ON (item.gateway_id) $1::uuid, item.gateway_id, item.connection_id, item.replica_id, $3::timestamptz,
-     $3::timestamptz, true, item.applied_hash, item.applied_root, item.applied_generation, item.applied_issued_at,
+     $4::timestamptz, true, item.applied_hash, item.applied_root, item.applied_generation, item.applied_issued_at,
      item.applied_expires_at, CASE WHEN item.applied_hash IS NOT NULL THEN $3::timestamptz END
    FROM item WHERE item.is_current OR item.ends_at > $3
    ORDER BY item.gateway_id, item.position DESC
@@ -138,6 +138,7 @@ const clearReplicas = statement<never, [tenantId: string, before: Date]>(
  * Makes the connections whose tokens are valid the current ones of their gateways.
  *
  * @param claims in the order in which the connections were opened
+ * @param heardAt the shared time
  * @returns when the token of each connection expires, in milliseconds since 1970: Infinity for a current token, 0 for a
  *   revoked one. Connections of deleted gateways are absent.
  */
@@ -145,9 +146,10 @@ export async function claimLinks(
   tx: TenantTx,
   claims: readonly LinkClaim[],
   at: Date,
+  heardAt: Date,
 ): Promise<ReadonlyMap<string, number>> {
   const batch = claims.map((item, position) => ({ ...item, position }));
-  const rows = await tx.query(claim, tx.tenantId, JSON.stringify(batch), at);
+  const rows = await tx.query(claim, tx.tenantId, JSON.stringify(batch), at, heardAt);
   const endOf = ({ is_current: isCurrent, ends_at: endsAt }: ClaimedRow) =>
     isCurrent ? Number.POSITIVE_INFINITY : endsAt === null ? 0 : Date.parse(endsAt);
   return new Map(rows.map((row) => [row.connection_id, endOf(row)]));
@@ -198,10 +200,10 @@ export interface ReportedGateway {
   readonly reported_endpoint: string;
 }
 
-const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string]>(
+const touchGateways = statement<ReportedGateway, [tenantId: string, heard: string, now: Date]>(
   "gateway_link.touch_gateways",
   // Rows that a command has locked are left to the next batch: commands and batches must not deadlock.
-  `UPDATE gateways AS item SET last_online = ${laterTime("item.last_online", "heard.at", "heard.at")}
+  `UPDATE gateways AS item SET last_online = ${laterTime("item.last_online", "heard.at", "$3")}
    FROM (
      SELECT free.id, batch.at FROM json_to_recordset($2) AS batch (id uuid, at timestamptz)
      JOIN gateways AS free ON free.tenant_id = $1 AND free.id = batch.id
@@ -213,8 +215,12 @@ const touchGateways = statement<ReportedGateway, [tenantId: string, heard: strin
 );
 
 /** Stores when gateways were last heard, without a new version. @returns the rows that were not locked */
-export function touchHeardGateways(tx: TenantTx, heard: readonly HeardGateway[]): Promise<ReportedGateway[]> {
-  return tx.query(touchGateways, tx.tenantId, JSON.stringify(heard));
+export function touchHeardGateways(
+  tx: TenantTx,
+  heard: readonly HeardGateway[],
+  now: Date,
+): Promise<ReportedGateway[]> {
+  return tx.query(touchGateways, tx.tenantId, JSON.stringify(heard), now);
 }
 
 export interface Handshake {

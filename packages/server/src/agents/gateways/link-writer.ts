@@ -169,19 +169,20 @@ export class LinkWriter {
     changes: readonly queries.ConnectionChange[],
     generation: number | "none" | undefined,
   ): Promise<void> {
-    const { replicaId, clock, superseded } = this.#options;
+    const { replicaId, runner, clock, superseded } = this.#options;
     if (claims.length === 0 && changes.length === 0 && generation === undefined) return;
     const now = clock.now();
+    const heardAt = runner.sharedTime.now();
     const claimed = claims.map(({ done: _done, failed: _failed, ...claim }) => claim);
     const [tokens, stored] = await this.#transaction((tx) =>
       Promise.all([
-        claimed.length === 0 ? new Map<string, number>() : queries.claimLinks(tx, claimed, now),
+        claimed.length === 0 ? new Map<string, number>() : queries.claimLinks(tx, claimed, now, heardAt),
         changes.length === 0 ? new Set<string>() : queries.storeConnectionChanges(tx, changes),
         generation === undefined
           ? undefined
           : generation === "none"
             ? queries.forgetReplicaGeneration(tx, replicaId)
-            : queries.storeReplicaGeneration(tx, replicaId, generation, now),
+            : queries.storeReplicaGeneration(tx, replicaId, generation, heardAt),
       ]),
     );
     for (const { connection_id: id, done } of claims) done(tokens.get(id));
@@ -239,12 +240,13 @@ export class LinkWriter {
   }
 
   async #storeHeard(heard: ReadonlyMap<string, string>): Promise<void> {
-    const { clock } = this.#options;
+    const { sharedTime } = this.#options.runner;
     const gateways = Array.from(heard, ([id, at]) => ({ id, at }));
-    for (const row of await this.#transaction((tx) => queries.touchHeardGateways(tx, gateways))) {
+    const now = sharedTime.now();
+    for (const row of await this.#transaction((tx) => queries.touchHeardGateways(tx, gateways, now))) {
       this.#records.set(row.id, row);
       const status = row.status as GatewayStatus; // the column is constrained to these values
-      if (nextStatus({ ...row, status }, clock.now()) === status) continue;
+      if (nextStatus({ ...row, status }, sharedTime.now()) === status) continue;
       this.report({ gatewayId: row.id, heardAt: new Date(heard.get(row.id) ?? 0) });
     }
   }

@@ -419,7 +419,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     connection.sendIfRead({ type: "heartbeat-answer", sequence: heartbeat.sequence });
     // Until its token and its key are checked, an agent reports nothing about the gateway.
     if (!this.connections.isCurrent(connection)) return;
-    this.#recorder.heartbeat(connection, heartbeat, now);
+    this.#recorder.heartbeat(connection, heartbeat);
     for (let start = 0; start < heartbeat.peers.length; start += peersInStep) {
       yield;
       // The link may have ended meanwhile.

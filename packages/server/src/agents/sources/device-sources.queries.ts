@@ -57,6 +57,33 @@ const storeOfGateways = statement<SeenSource, [tenantId: string, seen: string, n
    RETURNING device_id, gateway_id, source_address, seen_at`,
 );
 
+const forgetFuture = statement<never, [tenantId: string, deviceIds: readonly string[], now: Date]>(
+  "device_source.forget_future",
+  // Locked rows are left to the next observation. The time of the change notifies all replicas.
+  `UPDATE device_links AS link SET source_seen_at = 'epoch', source_changed_at = clock_timestamp()
+   FROM (
+     SELECT device_id FROM device_links
+     WHERE tenant_id = $1 AND device_id = ANY ($2::uuid[]) AND ${ofFuture("source_seen_at", "$3")}
+     FOR NO KEY UPDATE SKIP LOCKED
+   ) AS free
+   WHERE link.tenant_id = $1 AND link.device_id = free.device_id`,
+);
+const forgetFutureOfGateways = statement<
+  never,
+  [tenantId: string, deviceIds: readonly string[], now: Date, seen: string]
+>(
+  "device_source.forget_future_of_gateways",
+  `UPDATE device_gateway_sources AS own SET seen_at = 'epoch', changed_at = clock_timestamp()
+   FROM (
+     SELECT device_id, gateway_id FROM device_gateway_sources
+     WHERE tenant_id = $1 AND device_id = ANY ($2::uuid[]) AND ${ofFuture("seen_at", "$3")}
+       AND (device_id, gateway_id) NOT IN (
+         SELECT item.device_id, item.gateway_id FROM json_to_recordset($4) AS item (device_id uuid, gateway_id uuid))
+     FOR NO KEY UPDATE SKIP LOCKED
+   ) AS free
+   WHERE own.tenant_id = $1 AND own.device_id = free.device_id AND own.gateway_id = free.gateway_id`,
+);
+
 const selectNow = statement<{ at: string }, []>("device_source.now", "SELECT now() AS at");
 const selectChanged = statement<
   ChangedSource,
@@ -87,14 +114,25 @@ const selectChangedOfGateways = statement<
    ORDER BY changed_at, tenant_id, device_id, gateway_id LIMIT $6`,
 );
 
-/** @returns the observations that are the latest of their observers */
+/**
+ * Stores observations. Those of the future by other observers of these devices precede every other one from now on.
+ *
+ * @returns the observations that are the latest of their observers
+ */
 export async function storeSources(tx: TenantTx, seen: readonly SeenSource[], now: Date): Promise<SeenSource[]> {
   const ofGateways = seen.filter(({ gateway_id }) => gateway_id !== null);
   const own = seen.filter(({ gateway_id }) => gateway_id === null);
-  return [
+  const stored = [
     ...(own.length === 0 ? [] : await tx.query(store, tx.tenantId, JSON.stringify(own), now)),
     ...(ofGateways.length === 0 ? [] : await tx.query(storeOfGateways, tx.tenantId, JSON.stringify(ofGateways), now)),
   ];
+  const connected = new Set(own.map(({ device_id }) => device_id));
+  const reported = new Set(ofGateways.map(({ device_id }) => device_id));
+  const others = [...reported].filter((id) => !connected.has(id));
+  if (others.length > 0) await tx.query(forgetFuture, tx.tenantId, others, now);
+  const devices = [...new Set([...connected, ...reported])];
+  await tx.query(forgetFutureOfGateways, tx.tenantId, devices, now, JSON.stringify(ofGateways));
+  return stored;
 }
 
 /** The database's time, ISO 8601. */

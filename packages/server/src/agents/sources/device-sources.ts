@@ -8,7 +8,7 @@ import { isOutage } from "../../platform/background-failures.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
-import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
+import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
@@ -67,14 +67,12 @@ export class DeviceSources {
     const failed = "failed to store device source addresses; will retry";
     this.#rounds = new TenantRounds({ log, failed });
     this.#storing = new CoalescedTask({
-      run: () => this.#rounds.run(this.#observed.keys(), (tenantId, waitMs) => this.#store(tenantId, waitMs)),
+      run: () => this.#runRound(),
       delayMs: batchMs,
       // Tenants whose last attempt failed wait for a run.
       intervalMs: retryMs,
       retryMs,
-      failed: (error) => {
-        if (isOutage(error)) log.warn({ err: error }, failed);
-      },
+      failed: (error) => log.warn({ err: error }, failed),
     });
     this.#storing.start();
   }
@@ -95,7 +93,7 @@ export class DeviceSources {
     this.#storing.request();
   }
 
-  /** Stores pending observations, except for those of tenants that failed before. @throws Error; a retry follows */
+  /** Stores pending observations, except for those of busy tenants. @throws an error of the whole database */
   flush(): Promise<void> {
     return this.#storing.flush();
   }
@@ -122,8 +120,17 @@ export class DeviceSources {
 
   async stop(): Promise<void> {
     await this.#storing.stop();
-    const store = (tenantId: string, waitMs: number) => this.#store(tenantId, waitMs);
-    await this.#rounds.finish(this.#observed.keys(), store).catch(() => undefined);
+    const lost = "failed to store device source addresses before the end";
+    await this.#rounds.finish(this.#observed.keys(), this.#store, lost);
+  }
+
+  /** @throws an error of the whole database; others concern one tenant, and must not delay the next round */
+  async #runRound(): Promise<void> {
+    try {
+      await this.#rounds.run(this.#observed.keys(), this.#store);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+    }
   }
 
   async #notifyFrom(tenantIds: readonly string[], from: queries.SourceCursor): Promise<void> {
@@ -140,7 +147,7 @@ export class DeviceSources {
     }
   }
 
-  async #store(tenantId: string, waitMs: number): Promise<void> {
+  readonly #store: TenantTask = async (tenantId, waitMs) => {
     const observed = this.#observed.get(tenantId);
     await observed?.drain(async (observations) => {
       const own = [...observations.values()];
@@ -153,7 +160,7 @@ export class DeviceSources {
       }
     });
     if (observed?.size === 0) this.#observed.delete(tenantId);
-  }
+  };
 
   /** An observation of the future does not count. */
   #laterOf(one: queries.SeenSource, other: queries.SeenSource): queries.SeenSource {

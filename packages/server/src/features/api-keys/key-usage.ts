@@ -25,14 +25,18 @@ export class KeyUsage {
     uses.add(keyId, at);
   }
 
-  /** Stores all uses since the last flush. Uses that cannot be stored are retained, and the first error is thrown. */
+  /**
+   * Stores all uses since the last flush. Uses that cannot be stored are retained.
+   *
+   * @throws the first error, except for those of busy tenants
+   */
   flush(): Promise<void> {
     return this.#rounds.run(this.#uses.keys(), this.#store);
   }
 
-  /** Stores all uses before the process ends. @throws the first error */
+  /** Stores all uses before the process ends. Never rejects. */
   finish(): Promise<void> {
-    return this.#rounds.finish(this.#uses.keys(), this.#store);
+    return this.#rounds.finish(this.#uses.keys(), this.#store, "failed to store API key usage before the end");
   }
 
   readonly #store: TenantTask = async (tenantId, waitMs) => {

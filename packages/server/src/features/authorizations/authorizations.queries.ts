@@ -104,6 +104,10 @@ const lockHash = statement<never, [codeHash: string]>(
   "authorizations.lock_hash",
   "SELECT pg_advisory_xact_lock(hashtextextended('approved code ' || $1, 0))",
 );
+const presentHash = statement<never, [codeHash: string]>(
+  "authorizations.present_hash",
+  "SELECT set_config('app.presented_key_hash', $1, true)",
+);
 const useCode = statement<never, [tenantId: string, codeHash: Buffer, at: Date, issued: string | null]>(
   "authorizations.use_code",
   `UPDATE authorization_codes SET used_at = $3, issued_session_id = $4 WHERE tenant_id = $1 AND code_hash = $2`,
@@ -161,9 +165,9 @@ const selectByDeviceCode = statement<DeviceRequestRow, [deviceCodeHash: Buffer]>
   "authorizations.request_by_device_code",
   `SELECT ${requestColumns} FROM device_requests WHERE device_code_hash = $1`,
 );
-const denyRequest = statement<{ denied: boolean }, [userCodeHash: Buffer, now: Date]>(
+const denyRequest = statement<{ denied: boolean }, [deviceCodeHash: Buffer, now: Date]>(
   "authorizations.deny_request",
-  `UPDATE device_requests SET answer = 'denied' WHERE user_code_hash = $1 AND answer IS NULL AND expires_at > $2
+  `UPDATE device_requests SET answer = 'denied' WHERE device_code_hash = $1 AND answer IS NULL AND expires_at > $2
    RETURNING true AS denied`,
 );
 const noteApproval = statement<never, [userCodeHash: Buffer]>(
@@ -209,10 +213,20 @@ export async function lockAuthorizationCode(tx: TenantTx, codeHash: Buffer): Pro
   return (await tx.query(lockCode, tx.tenantId, codeHash))[0];
 }
 
-/** Waits for another approval of the same code. @returns whether the tenant has the code */
-export async function lockApproval(tx: TenantTx, codeHash: Buffer): Promise<boolean> {
-  await tx.query(lockHash, codeHash.toString("hex"));
-  return (await lockAuthorizationCode(tx, codeHash)) !== undefined;
+/**
+ * Waits for another answer to the request with a device code.
+ *
+ * @returns whether it was answered, also by a person of another tenant
+ */
+export async function lockAnswer(tx: TenantTx, codeHash: Buffer): Promise<boolean> {
+  const presented = codeHash.toString("hex");
+  await tx.query(lockHash, presented);
+  // Until the hash is withdrawn, row-level security also shows its request and its code.
+  await tx.query(presentHash, presented);
+  const [request] = await tx.query(selectByDeviceCode, codeHash);
+  const [code] = await tx.query(selectPresented, codeHash);
+  await tx.query(presentHash, "");
+  return request?.answer !== null || code !== undefined;
 }
 
 /** @param issued the session that the code was exchanged for; null if it was refused */
@@ -296,10 +310,14 @@ export async function noteDevicePoll(database: Database, deviceCodeHash: Buffer,
 }
 
 /** @returns false if the request was answered before, or has expired */
-export async function denyDeviceRequest(database: Database, userCodeHash: Buffer, now: Date): Promise<boolean> {
-  const scope = { kind: "presented-key", keyHash: userCodeHash.toString("hex") } as const;
-  const denied = await database.transaction(scope, ({ query }) => query(denyRequest, userCodeHash, now));
-  return denied.length > 0;
+export function denyDeviceRequest(database: Database, deviceCodeHash: Buffer, now: Date): Promise<boolean> {
+  const presented = deviceCodeHash.toString("hex");
+  return database.transaction({ kind: "presented-key", keyHash: presented }, async ({ query }) => {
+    await query(lockHash, presented);
+    // An approval stores the code before it notes the answer.
+    if ((await query(selectPresented, deviceCodeHash)).length > 0) return false;
+    return (await query(denyRequest, deviceCodeHash, now)).length > 0;
+  });
 }
 
 /** Records that the code of a request is stored, so that nobody answers the request again. */

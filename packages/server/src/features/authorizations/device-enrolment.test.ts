@@ -2,9 +2,10 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unprepared } from "../../platform/db/statement.ts";
+import { hashToken } from "../../platform/secrets/tokens.ts";
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { AuthorizationWorld } from "../../testing/authorization-world.ts";
-import { blocksOthers } from "../../testing/held-locks.queries.ts";
+import { blocksIndirectly, blocksOthers } from "../../testing/held-locks.queries.ts";
 import { publicKey, unique } from "../../testing/operations/test-records.ts";
 import { until } from "../../testing/until.ts";
 
@@ -102,8 +103,46 @@ describe("the enrolment of a device", () => {
     await world.server.database.transaction({ kind: "operator" }, ({ query }) =>
       query(unprepared("UPDATE device_requests SET answer = NULL")),
     );
-    expect((await person.answer(codes.user_code)).body.code).toBe("not_found");
+    for (const approve of [true, false]) {
+      const { body } = await person.post("/console/device-authorization", { code: codes.user_code, approve });
+      expect(body.code).toBe("not_found");
+    }
     expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
+  });
+
+  test("is not denied during its approval", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson([])];
+    const { body: codes } = await program.requestDevice(machine());
+    const { server, tenant } = world;
+    const replies = await server.database.transaction({ kind: "tenant", tenantId: tenant.id }, async ({ query }) => {
+      const tx = { tenantId: tenant.id, query };
+      await lockGeneration(tx);
+      const approval = person.answer(codes.user_code);
+      await until("the approval waits", () => blocksOthers(tx));
+      const denial = person.post("/console/device-authorization", { code: codes.user_code, approve: false });
+      await until("the denial waits for it", () => blocksIndirectly(tx));
+      return [approval, denial];
+    });
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([200, 404]);
+    expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
+  });
+
+  test("enrols nothing if it is denied just before its approval", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson([])];
+    const { body: codes } = await program.requestDevice(machine());
+    const { server, tenant } = world;
+    const approval = await server.database.transaction({ kind: "operator" }, async ({ query }) => {
+      const hash = hashToken(codes.device_code).toString("hex");
+      await query(unprepared(`SELECT pg_advisory_xact_lock(hashtextextended('approved code ${hash}', 0))`));
+      const approving = person.answer(codes.user_code);
+      await until("the approval waits", () => blocksOthers({ tenantId: tenant.id, query }));
+      await query(unprepared(`UPDATE device_requests SET answer = 'denied' WHERE device_code_hash = '\\x${hash}'`));
+      return [approving];
+    });
+    expect((await Promise.all(approval))[0]?.body.code).toBe("not_found");
+    expect((await program.poll(codes.device_code, "gatehouse-device")).body.error).toBe("access_denied");
+    const devices = await tenant.client.must.get(`/tenants/devices?filter[user.id]=${person.user.id}`);
+    expect(devices.body.total).toBe(0);
   });
 
   test("is approved once by two pages of the person at the same time", async () => {

@@ -10,6 +10,7 @@ import { AppError } from "../../platform/app-error.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import { requireRecentAuthentication } from "../../platform/authorization/recent-authentication.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import type { Log } from "../../platform/log.ts";
 import { OAuthError } from "../../platform/oauth-error.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -45,10 +46,12 @@ type CodePurpose = Pick<queries.NewAuthorizationCode, "deviceId" | "renews">;
 
 export class DeviceRequests {
   readonly #runner: CommandRunner;
+  readonly #log: Log;
   readonly #transactions: AuthorizationTransactions;
 
-  constructor(runner: CommandRunner) {
+  constructor(runner: CommandRunner, log: Log) {
     this.#runner = runner;
+    this.#log = log;
     this.#transactions = new AuthorizationTransactions(runner);
   }
 
@@ -122,13 +125,16 @@ export class DeviceRequests {
     const now = clock.now();
     if (!approve) {
       // Another person has already answered.
-      if (!(await queries.denyDeviceRequest(database, found.hash, now))) throw unknownCode();
+      if (!(await queries.denyDeviceRequest(database, found.request.device_code_hash, now))) throw unknownCode();
       return;
     }
     requireAge(caller, found.request.max_age ?? undefined, now);
     await this.#requireRecentSignIn(caller, found.request, now);
     await this.#approve(caller, context, found, now);
-    await queries.noteDeviceApproval(database, found.hash);
+    // The request is approved already.
+    await queries.noteDeviceApproval(database, found.hash).catch((error: unknown) => {
+      this.#log.warn({ err: error }, "failed to note the approval of a device code");
+    });
   }
 
   async #approve(
@@ -149,9 +155,9 @@ export class DeviceRequests {
     };
     /** @param effect what the approval does; returns what the code is for */
     const approving = async <Tx extends TenantTx>(tx: Tx, effect: (tx: Tx) => Promise<CodePurpose>) => {
-      // Another person may approve at the same time, also one of another tenant.
-      const isApproved = await queries.lockApproval(tx, codeHash);
-      if (isApproved || !(await queries.storeCode(tx, { ...code, ...(await effect(tx)) }, now))) throw unknownCode();
+      // Another person may answer at the same time, also one of another tenant.
+      const isAnswered = await queries.lockAnswer(tx, codeHash);
+      if (isAnswered || !(await queries.storeCode(tx, { ...code, ...(await effect(tx)) }, now))) throw unknownCode();
     };
     if (device === null) {
       await this.#transactions.inTenant(caller.tenantId ?? "", (tx) => approving(tx, async () => ({})));

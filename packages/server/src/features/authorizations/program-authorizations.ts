@@ -16,6 +16,7 @@ import type {
 } from "../../http/authorization-server.ts";
 import type { Caller } from "../../http/caller.ts";
 import type { CommandRunner } from "../../platform/command.ts";
+import type { Log } from "../../platform/log.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import { AuthorizationTransactions } from "./authorization-transactions.ts";
 import { storeCode } from "./authorizations.queries.ts";
@@ -32,10 +33,10 @@ export class ProgramAuthorizations implements AuthorizationServer {
   readonly #deviceRequests: DeviceRequests;
   readonly #grants: TokenGrants;
 
-  constructor(runner: CommandRunner) {
+  constructor(runner: CommandRunner, log: Log) {
     this.#runner = runner;
     this.#transactions = new AuthorizationTransactions(runner);
-    this.#deviceRequests = new DeviceRequests(runner);
+    this.#deviceRequests = new DeviceRequests(runner, log);
     this.#grants = new TokenGrants(runner);
   }
 

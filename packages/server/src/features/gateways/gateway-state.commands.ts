@@ -21,7 +21,7 @@ export function enterGatewayMaintenance(call: Call<typeof operations.enterGatewa
 export function exitGatewayMaintenance(call: Call<typeof operations.exitGatewayMaintenance>): Promise<Outcome> {
   return switchState(call, (row) => ({
     // Outside of maintenance, only heartbeats change the status.
-    status: row.status === "MAINTENANCE" ? statusByHeartbeat(row, call.now) : row.status,
+    status: row.status === "MAINTENANCE" ? statusByHeartbeat(row, call.sharedNow) : row.status,
   }));
 }
 
@@ -47,6 +47,6 @@ export function testGatewayConfiguration(call: Call<typeof operations.testGatewa
     const row = await requireGateway(tx, call.parameters.id);
     call.requireVersion(row.version);
     const { status, error = "", deployedOn, lastOnline = null } = embeddedGatewayView(row.gateway, noTokens);
-    return report(testedState({ status, error, deployed_on: deployedOn, last_online: lastOnline }, call.now));
+    return report(testedState({ status, error, deployed_on: deployedOn, last_online: lastOnline }, call.sharedNow));
   });
 }

@@ -41,12 +41,16 @@ export interface Heartbeat {
   readonly error: string;
 }
 
-/** The next status of a gateway. Only commands end maintenance; every other status follows from reports. */
+/**
+ * The next status of a gateway. Only commands end maintenance; every other status follows from reports.
+ *
+ * @param now the shared time, which heartbeats have
+ */
 export function nextStatus(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayStatus {
   return gatewayStatus(conditionOf(gateway, now), gateway.status === "MAINTENANCE");
 }
 
-/** The status of a gateway outside of maintenance. */
+/** The status of a gateway outside of maintenance. @param now the shared time */
 export function statusByHeartbeat(heartbeat: Heartbeat, now: Date): GatewayStatus {
   return gatewayStatus(conditionOf(heartbeat, now), false);
 }
@@ -63,14 +67,14 @@ export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
 }
 
 /**
- * A heartbeat in the future counts as current, because the clock of its replica may be ahead. The check for silent
+ * A heartbeat in the future counts as current, because the shared clock may have been ahead. The check for silent
  * gateways takes it as received now.
  */
 function isReachable({ last_online: lastOnline }: Heartbeat, now: Date): boolean {
   return lastOnline !== null && now.getTime() - Date.parse(lastOnline) <= reachableForMs;
 }
 
-/** The result of testing a gateway, derived from its heartbeat. */
+/** The result of testing a gateway, derived from its heartbeat. @param now the shared time */
 export function testedState(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayTest {
   const { last_online: lastOnline, deployed_on: deployedOn, error } = gateway;
   const heard = lastOnline === null ? "It has sent no heartbeat yet." : `Its last heartbeat was at ${lastOnline}.`;

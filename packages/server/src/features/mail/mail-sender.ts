@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
-import { isBusyTenant } from "../../platform/background-failures.ts";
+import { isTemporary } from "../../platform/background-failures.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import { allSettled } from "../../platform/concurrency/all-settled.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
@@ -25,6 +25,8 @@ const maxConnections = 20;
 const mailsAtOnce = 5;
 /** How long a claim lasts, in milliseconds: longer than an attempt. */
 const claimMs = 150_000;
+/** How long the last attempt to store a result waits for locks when the replica stops, in milliseconds. */
+const lastWaitMs = 2_000;
 
 export interface MailSenderOptions {
   readonly runner: Pick<CommandRunner, "database" | "clock" | "secrets" | "publicUrl">;
@@ -66,6 +68,8 @@ export class MailSender {
    * Sends all emails that are due. Each tenant has one turn of a few emails at a time. The tenants are read again when
    * all of them have had a turn, so that none waits for another one with thousands of emails. It ends after all turns,
    * also with an error.
+   *
+   * @throws the error of a search while no tenant has a turn
    */
   async run(): Promise<void> {
     try {
@@ -92,18 +96,25 @@ export class MailSender {
 
   /** The tenants with emails that are due, except for those that have a turn or pause. */
   async #tenantsWithoutTurn(): Promise<string[]> {
-    const { runner, signal } = this.#options;
+    const { runner, signal, log } = this.#options;
     if (signal.aborted) return [];
-    const tenants = await queries.tenantsWithDueMails(runner.database, runner.clock.now());
+    let tenants: readonly string[] = [];
+    try {
+      tenants = await queries.tenantsWithDueMails(runner.database, runner.clock.now());
+    } catch (error) {
+      if (this.#inTurn.size === 0) throw error;
+      // The turns in progress can take minutes. Other tenants must not wait for them.
+      log.warn({ err: error }, "failed to search for due mails; will retry");
+    }
     return tenants.filter((tenantId) => !this.#inTurn.has(tenantId) && this.#retries.isDue(tenantId));
   }
 
   /** Never rejects. The emails of a turn that failed are claimed by a later one. */
   async #turn(tenantId: string): Promise<void> {
     try {
-      // Without claimed emails, all that are due are locked: by a command of the tenant, or by another replica.
+      // Without claimed emails, a command of the tenant has locked them, or another replica was faster.
       if ((await this.#sendSome(tenantId)) > 0) this.#retries.succeeded(tenantId);
-      else this.#retries.failed(tenantId);
+      else this.#retries.postpone(tenantId);
     } catch (error) {
       const retryMs = this.#retries.failed(tenantId);
       this.#options.log.warn({ tenantId, err: error, retryMs }, "failed to send mails of a tenant; will retry");
@@ -176,19 +187,23 @@ export class MailSender {
 
   /**
    * Stores the result of an email, one at a time of a tenant, so that its locks hold up few connections to the
-   * database. It repeats that while the claim lasts: without a result, the email is sent again.
+   * database. It repeats that while the claim lasts, and once more when the replica stops: without a result, the email
+   * is sent again.
    */
   async #settle({ tenantId, until, settling }: Turn, settle: (tx: TenantTx) => Promise<void>): Promise<void> {
     const { runner, signal } = this.#options;
     await settling.acquire();
     try {
       for (;;) {
-        const waitMs = this.#retries.waitMs(tenantId);
+        const isLast = signal.aborted;
+        const waitMs = isLast ? lastWaitMs : this.#retries.waitMs(tenantId);
         try {
           return await this.#inside({ kind: "tenant", tenantId, waitMs }, settle);
         } catch (error) {
-          if (!isBusyTenant(error) || runner.clock.now() >= until) throw error;
-          await pause(this.#retries.failed(tenantId), undefined, { signal });
+          const leftMs = until.getTime() - runner.clock.now().getTime();
+          if (!isTemporary(error) || isLast || leftMs <= 0) throw error;
+          const pauseMs = Math.min(this.#retries.failed(tenantId), leftMs);
+          await pause(pauseMs, undefined, { signal }).catch(() => undefined);
         }
       }
     } finally {

@@ -1,6 +1,7 @@
 /** Mail through a real SMTP server. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { Database } from "../../platform/db/database.ts";
+import { databaseUnavailable, TenantShareError } from "../../platform/db/database-errors.ts";
 import { createLog } from "../../platform/log.ts";
 import { resealSecrets } from "../../platform/secrets/reseal.ts";
 import { BrowserPage } from "../../testing/browser-page.ts";
@@ -215,7 +216,36 @@ test("mails whose results wait for locks leave their connections to others", asy
   await close();
 });
 
-test("a failed search for due mails ends the task after the mails in progress", async () => {
+test("the result of a mail is stored after an outage, also when the replica stops meanwhile", async () => {
+  const { server, invite, close } = await mailWorld();
+  await invite("example.com", 1);
+  const stop = new AbortController();
+  const waits: (number | undefined)[] = [];
+  const database = {
+    async transaction(...[scope, work]: Parameters<Database["transaction"]>) {
+      waits.push("waitMs" in scope ? scope.waitMs : undefined);
+      if (waits.length === 2) throw databaseUnavailable(new Error("Connection terminated"));
+      if (waits.length === 3) {
+        stop.abort();
+        throw databaseUnavailable(new TenantShareError());
+      }
+      return server.database.transaction(scope, work);
+    },
+    snapshot: server.database.snapshot.bind(server.database),
+  } as unknown as Database; // the sender uses no other methods
+  const sent: string[] = [];
+  const send = async ({ to }: { readonly to: string }) => void sent.push(to);
+  const log = createLog("silent");
+  const runner = { ...server.runner, database };
+  await new MailSender({ runner, server: { send }, log, signal: stop.signal, intervalMs: 20 }).run();
+  expect(waits).toEqual([500, 500, 2_000, 2_000]);
+  const { signal } = new AbortController();
+  await new MailSender({ runner: server.runner, server: { send }, log, signal, intervalMs: 20 }).run();
+  expect(sent).toEqual(["person-0@example.com"]);
+  await close();
+});
+
+test("a search for due mails that fails is repeated while mails are in progress", async () => {
   const own = await createDatabase();
   const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
   const settings = { mail: { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: hourMs } };
@@ -223,6 +253,7 @@ test("a failed search for due mails ends the task after the mails in progress", 
   const { client } = await server.newTenant();
   await client.must.post("/tenants/users", { email: "ann@example.com", notify: true });
   let searches = 0;
+  let finds = false;
   let finishMail = () => {};
   const mail = new Promise<undefined>((resolve) => {
     finishMail = () => resolve(undefined);
@@ -231,12 +262,16 @@ test("a failed search for due mails ends the task after the mails in progress", 
     transaction: server.database.transaction.bind(server.database),
     snapshot: (...search: Parameters<Database["snapshot"]>) => {
       searches += 1;
-      return searches === 1 ? server.database.snapshot(...search) : Promise.reject(new Error("not searched"));
+      return searches === 1 || finds ? server.database.snapshot(...search) : Promise.reject(new Error("not searched"));
     },
   } as unknown as Database; // the sender uses no other methods
   const { signal } = new AbortController();
   const runner = { ...server.runner, database };
-  const send = () => mail;
+  const sent: string[] = [];
+  const send = ({ to }: { readonly to: string }) => {
+    sent.push(to);
+    return to.startsWith("ann") ? mail : Promise.resolve(undefined);
+  };
   let hasEnded = false;
   const run = new MailSender({ runner, server: { send }, log: createLog("silent"), signal, intervalMs: 1 })
     .run()
@@ -244,9 +279,13 @@ test("a failed search for due mails ends the task after the mails in progress", 
       hasEnded = true;
     });
   const failed = expect(run).rejects.toThrow("not searched");
-  await until("the second search has failed", () => searches === 2);
-  await new Promise(setImmediate);
+  await until("a second search has failed", () => searches > 2);
+  const other = await server.newTenant();
+  await other.client.must.post("/tenants/users", { email: "bob@example.com", notify: true });
+  finds = true;
+  await until("the other tenant's mail is sent", () => sent.length === 2);
   expect(hasEnded).toBe(false);
+  finds = false;
   finishMail();
   await failed;
   await server.close();

@@ -8,22 +8,22 @@ const texts = {
   not_granted: "Nothing gives you access to it, or it does not exist. Ask your administrator for access.",
   denied: "Your organisation blocks it for you. Ask your administrator if you need it.",
   no_gateway: "You may connect, but no gateway can carry the traffic now. Try again later.",
-  device_required: "It is open only from a device.",
-  device_pending: "This device waits for the approval of an administrator.",
+  device_required: "It is available only from a device.",
+  device_pending: "This device is awaiting approval by an administrator.",
   device_deactivated: "This device is deactivated. Ask your administrator.",
-  agent_required: "It needs a device with the Gatehouse agent.",
+  agent_required: "It requires a device with the Gatehouse agent.",
   session_ended: "The session of this device has ended. Sign in again.",
   sign_in_again:
-    "It needs a new sign-in: a more recent one, or one with another method. Sign in again: sudo gatehouse-device sign-in",
+    "It requires a more recent sign-in, or a sign-in with another method. Sign in again: sudo gatehouse-device sign-in",
   person_inactive: "Your account is not active. Ask your administrator.",
-  port: "It is not open on this port.",
+  port: "It is not available on this port.",
 } as const;
 
 const conditions = {
   device: "This device does not meet a condition of your organisation.",
   person: "Your account does not meet a condition of your organisation. Ask your administrator.",
-  place: "It is not open from where you are now.",
-  time: "It is not open at this time.",
+  place: "It is not available from your current location.",
+  time: "It is not available at this time.",
 } as const;
 
 /** @param sourceAddress where the device was last observed */
@@ -34,16 +34,16 @@ export function missingText(fact: MyMissingFact, sourceAddress: string | undefin
 function placeOf(sourceAddress: string | undefined): string {
   if (sourceAddress === undefined) return "";
   const isHidden = Object.values<string>(unspecifiedSource).includes(sourceAddress);
-  return isHidden ? " A relay hides the network of this device." : ` This device is at ${sourceAddress}.`;
+  return isHidden ? " A gateway hides the network of this device." : ` This device is at ${sourceAddress}.`;
 }
 
 function wordsOf(fact: MyMissingFact, sourceAddress: string | undefined): string {
   const { kind, devices = [], networks = [], about = "person", condition, negated = false } = fact;
   switch (kind) {
     case "other_device":
-      return `It is open only from another device of yours: ${devices.join(", ")}.`;
+      return `It is available only from another device of yours: ${devices.join(", ")}.`;
     case "network": {
-      return `It is open only from certain networks: ${networks.join(", ")}.${placeOf(sourceAddress)}`;
+      return `It is available only from certain networks: ${networks.join(", ")}.${placeOf(sourceAddress)}`;
     }
     case "condition":
       if (condition === undefined) return conditions[about];

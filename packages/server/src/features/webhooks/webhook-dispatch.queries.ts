@@ -2,7 +2,7 @@
 import type { DeliveryStatus, WebhookAttempt } from "@gatehouse/contract/records/webhook";
 import type { Database } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
-import { ofFuture } from "../../platform/stored-times.ts";
+import { beyondLongest } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endOfGeneration, type FeedPosition } from "../events/events.api.ts";
 import { longestDelayMs } from "./retry-schedule.rules.ts";
@@ -11,15 +11,15 @@ import type { DeliveryRow } from "./webhook-deliveries.queries.ts";
 /** The time that a job may wait and run before its delivery gets another job, in milliseconds. */
 export const jobTimeoutMs = 120_000;
 
-/** SQL: the pending deliveries of a webhook whose next attempt, or the end of whose job, is of the future. */
+/** SQL: the pending deliveries of a webhook whose next attempt, or the end of whose job, is too far ahead. */
 const deliveriesOfFuture = (now: string) => `(
   SELECT next.id FROM webhook_deliveries AS next
   WHERE next.tenant_id = webhook.tenant_id AND next.webhook_id = webhook.id AND next.status = 'PENDING'
-    AND ${ofFuture("next.next_attempt_at", now, longestDelayMs)}
+    AND ${beyondLongest("next.next_attempt_at", now, longestDelayMs)}
   UNION ALL
   SELECT queued.id FROM webhook_deliveries AS queued
   WHERE queued.tenant_id = webhook.tenant_id AND queued.webhook_id = webhook.id AND queued.status = 'PENDING'
-    AND ${ofFuture("queued.queued_until", now, jobTimeoutMs)})`;
+    AND ${beyondLongest("queued.queued_until", now, jobTimeoutMs)})`;
 
 /** The position of a webhook that has read a whole generation. */
 const { eventId: highestId } = endOfGeneration(0);
@@ -45,11 +45,15 @@ const selectTenantsWithWork = statement<{ tenant_id: string }, [now: Date]>(
 );
 const restartOfFuture = statement<never, [tenantId: string, now: Date]>(
   "webhook_dispatch.restart_of_future",
+  // Commands lock many deliveries of a webhook in any order, so this one waits for none of them.
   `UPDATE webhook_deliveries AS item
    SET next_attempt_at = least(item.next_attempt_at, $2), job_id = NULL, queued_until = NULL
-   WHERE item.tenant_id = $1 AND item.status = 'PENDING' AND item.id IN (
-     SELECT late.id FROM webhooks AS webhook CROSS JOIN LATERAL ${deliveriesOfFuture("$2")} AS late
-     WHERE webhook.tenant_id = $1)`,
+   WHERE item.tenant_id = $1 AND item.id = ANY (ARRAY (
+     SELECT free.id FROM webhook_deliveries AS free
+     WHERE free.tenant_id = $1 AND free.status = 'PENDING' AND free.id IN (
+       SELECT late.id FROM webhooks AS webhook CROSS JOIN LATERAL ${deliveriesOfFuture("$2")} AS late
+       WHERE webhook.tenant_id = $1)
+     ORDER BY free.id FOR UPDATE SKIP LOCKED))`,
 );
 const selectTenants = statement<{ tenant_id: string }, []>(
   "webhook_dispatch.all_tenants",

@@ -65,7 +65,7 @@ export class WebhookDispatcher {
     this.#options = options;
     this.#dispatching = new TenantRounds({ log, failed: "failed to dispatch webhook messages; will retry" });
     const failed = "failed to clear the delivery log of webhooks; will retry";
-    this.#clearing = new TenantRounds({ log, failed, slowMs: Number.POSITIVE_INFINITY });
+    this.#clearing = new TenantRounds({ log, failed, isRare: true });
   }
 
   /**
@@ -95,6 +95,10 @@ export class WebhookDispatcher {
       await clearAll((tx) => queries.clearDeliveriesBeyond(tx, logged, clearedAtOnce));
     };
     await this.#clearing.run(await queries.tenantsWithWebhooks(database), clear);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#dispatching.stop(), this.#clearing.stop()]);
   }
 
   get #limits(): DeliveryLimits {

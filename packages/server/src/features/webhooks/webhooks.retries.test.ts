@@ -9,7 +9,12 @@ import { performExchange } from "../../platform/outbound/perform-exchange.ts";
 import type { TestTenant } from "../../testing/test-server.ts";
 import { until } from "../../testing/until.ts";
 import { type Answer, answering, WebhookReceiver } from "../../testing/webhook-receiver.ts";
-import { holdDeliveries, insertAuditEntries, insertStaleDelivery } from "../../testing/webhook-rows.queries.ts";
+import {
+  holdDeliveries,
+  insertAuditEntries,
+  insertStaleDelivery,
+  whileLocked,
+} from "../../testing/webhook-rows.queries.ts";
 import {
   createWebhook,
   createWebhookWorld,
@@ -19,6 +24,7 @@ import {
   type WebhookWorld,
 } from "../../testing/webhook-world.ts";
 import { retryDelaysMs } from "./retry-schedule.rules.ts";
+import { jobTimeoutMs } from "./webhook-dispatch.queries.ts";
 import { WebhookDispatcher } from "./webhook-dispatcher.ts";
 
 const hourMs = 60 * 60 * 1000;
@@ -342,6 +348,38 @@ test("a message of a job that ended with its replica while the clock was days ah
   await holdDeliveries(server.database, own.id, id, new Date(clock.now().getTime() + 3 * dayMs));
   await replica({ deliver: true });
   await onlyDelivery(own, id, isDelivered);
+  await close();
+});
+
+test("a message that a replica whose clock is half an hour ahead is sending is not sent twice", async () => {
+  const { server, clock, close, replica } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const held = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
+  const other = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
+  await own.client.must.post(`/tenants/webhooks/${held.id}/test`);
+  await holdDeliveries(server.database, own.id, held.id, new Date(clock.now().getTime() + jobTimeoutMs + hourMs / 2));
+  await replica({ deliver: true });
+  // A message that follows one that was sent shows that the due deliveries were searched after the hold.
+  for (const count of [1, 2]) {
+    await own.client.must.post(`/tenants/webhooks/${other.id}/test`);
+    await until("the other message is sent", () => receiver.received.length >= count);
+  }
+  expect(await deliveriesOf(own, held.id)).toMatchObject([{ status: "PENDING", attempts: [] }]);
+  await close();
+});
+
+test("a message of the future that a command has locked delays no other one", async () => {
+  const { server, clock, close, replica } = await createWebhookWorld({ deliver: false });
+  const own = await server.newTenant();
+  const locked = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
+  const other = await createWebhook(own, receiver.url, { events: ["protocol.created"] });
+  for (const { id } of [locked, other]) await own.client.must.post(`/tenants/webhooks/${id}/test`);
+  await holdDeliveries(server.database, own.id, locked.id, new Date(clock.now().getTime() + 3 * dayMs));
+  await whileLocked(server.database, own.id, locked.id, async () => {
+    await replica({ deliver: true });
+    await onlyDelivery(own, other.id, isDelivered);
+  });
+  await onlyDelivery(own, locked.id, isDelivered);
   await close();
 });
 

@@ -177,6 +177,20 @@ test("an order of a replica that is lost is taken over after its clock was far a
   await firstRun;
 });
 
+test("an order of a replica whose clock is half an hour ahead is not taken over", async () => {
+  let finish: (certificate: OrderedCertificate) => void = () => undefined;
+  const first = await replica(() => new Promise((resolve) => (finish = resolve)));
+  clock.correct(30 * minuteMs);
+  const firstRun = run(first);
+  await until("the first order runs", () => orders.length === 1);
+  clock.correct(-30 * minuteMs);
+  await run(await replica(async () => issued(secondCertificate)));
+  expect(orders).toHaveLength(1);
+  finish(issued(firstCertificate));
+  await firstRun;
+  expect(certOf(first)).toBe(firstCertificate.cert);
+});
+
 test("a clock to which each new certificate is due for renewal orders one a day", async () => {
   // The test certificate is valid for 100 years.
   clock.correct(70 * yearMs);
@@ -348,35 +362,42 @@ test("a replica reads certificates and proofs while its own order runs", async (
   await running;
 });
 
-test("a replica whose order was taken over harms neither the other order nor its certificate", async () => {
-  const ends: ((certificate: OrderedCertificate) => void)[] = [];
-  const proofsOf = async (name: string) => {
-    const { present } = orders.at(-1) ?? expect.fail("nothing was ordered");
-    await present({ token: `${name}-${host}`, keyAuthorization: name });
-    return new Promise<OrderedCertificate>((resolve) => ends.push(resolve));
-  };
-  const first = await replica(() => proofsOf("first"));
-  const firstRun = run(first);
-  await until("the first order waits", () => ends.length === 1);
-  clock.advance(15 * minuteMs);
-  const second = await replica(() => proofsOf("second"));
-  const secondRun = run(second);
-  await until("the second order waits", () => ends.length === 2);
+test.each([
+  ["after 15 minutes", 0, 15],
+  ["because its clock was two hours ahead", 120, -120],
+])(
+  "an order that was taken over %s harms neither the other order nor its certificate",
+  async (_when, ahead, passed) => {
+    clock.correct(ahead * minuteMs);
+    const ends: ((certificate: OrderedCertificate) => void)[] = [];
+    const proofsOf = async (name: string) => {
+      const { present } = orders.at(-1) ?? expect.fail("nothing was ordered");
+      await present({ token: `${name}-${host}`, keyAuthorization: name });
+      return new Promise<OrderedCertificate>((resolve) => ends.push(resolve));
+    };
+    const first = await replica(() => proofsOf("first"));
+    const firstRun = run(first);
+    await until("the first order waits", () => ends.length === 1);
+    clock.correct(passed * minuteMs);
+    const second = await replica(() => proofsOf("second"));
+    const secondRun = run(second);
+    await until("the second order waits", () => ends.length === 2);
 
-  await expect(orders[0]?.present({ token: `late-${host}`, keyAuthorization: "late" })).rejects.toThrow(
-    "taken it over",
-  );
-  ends[0]?.(issued(firstCertificate));
-  await firstRun;
-  expect(first.keyAuthorization(`first-${host}`)).toBeUndefined();
-  expect(first.keyAuthorization(`second-${host}`)).toBe("second");
-  expect([certOf(first), certOf(second)]).not.toContain(firstCertificate.cert);
-  ends[1]?.(issued(secondCertificate));
-  await secondRun;
-  expect(certOf(second)).toBe(secondCertificate.cert);
-  const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
-  expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
-});
+    await expect(orders[0]?.present({ token: `late-${host}`, keyAuthorization: "late" })).rejects.toThrow(
+      "taken it over",
+    );
+    ends[0]?.(issued(firstCertificate));
+    await firstRun;
+    expect(first.keyAuthorization(`first-${host}`)).toBeUndefined();
+    expect(first.keyAuthorization(`second-${host}`)).toBe("second");
+    expect([certOf(first), certOf(second)]).not.toContain(firstCertificate.cert);
+    ends[1]?.(issued(secondCertificate));
+    await secondRun;
+    expect(certOf(second)).toBe(secondCertificate.cert);
+    const found = await checkDatabase(own.connection, { acme: { directoryUrl, host }, now: clock.now() });
+    expect(found.find(({ check }) => check === "tls")?.status).toBe("ok");
+  },
+);
 
 test("a proof is known on every replica while the order runs, and on none afterwards", async () => {
   let second: AcmeCertificate | undefined;

@@ -95,10 +95,11 @@ const insertChallenge = statement<
    ON CONFLICT (token) DO UPDATE SET key_authorization = excluded.key_authorization, expires_at = excluded.expires_at
    RETURNING token`,
 );
-// Proofs expire with the claim, so the end of the claim tells those of an order from later ones.
+// Proofs expire with the claim, so the end of the claim tells those of an order from those of another replica, whose
+// clock may be behind. Proofs of lost replicas remain for a day.
 const deleteChallenges = statement<never, [host: string, until: Date]>(
   "acme.withdraw",
-  "DELETE FROM acme_challenges WHERE host = $1 AND expires_at <= $2",
+  "DELETE FROM acme_challenges WHERE host = $1 AND (expires_at = $2 OR expires_at < $2::timestamptz - interval '1 day')",
 );
 
 /** @returns undefined before the first start with this authority and host */

@@ -1,11 +1,11 @@
-/** The pause after the first failure, in milliseconds. It doubles with each further one. */
-const firstPauseMs = 1_000;
-const longestPauseMs = 30_000;
-/** How long the first attempt may wait for a lock, in milliseconds. The time doubles with each failure. */
-const firstWaitMs = 500;
-/** Longer than a change set may hold the lock of its tenant. */
-const longestWaitMs = 10_000;
-/** A tenant is forgotten if its next attempt has been due for this long: its work is gone. */
+/** The pauses after the first, second … failure, in milliseconds. The last one also follows all further failures. */
+const pausesMs = [1_000, 1_000, 2_000, 2_000, 5_000] as const;
+/**
+ * How long an attempt may wait for a lock after no, one, two … failures, in milliseconds. The long ones exceed the time
+ * for which a change set may hold the lock of its tenant. They differ, because the shortest wait is served first.
+ */
+const waitsMs = [500, 2_000, 8_500, 9_000, 9_500, 10_000] as const;
+/** The failures of a tenant do not count if its next attempt has been due for this long: its work is gone. */
 const forgottenAfterMs = 10 * 60_000;
 
 interface Failures {
@@ -21,13 +21,19 @@ interface Failures {
 export class TenantRetries {
   readonly #failures = new Map<string, Failures>();
 
+  /** The tenants whose last attempt failed. */
+  get failing(): readonly string[] {
+    return [...this.#failures.keys()].filter((tenantId) => this.hasFailed(tenantId));
+  }
+
   /** The tenants whose next attempt is not due yet. */
   get pausing(): readonly string[] {
     return [...this.#failures.keys()].filter((tenantId) => !this.isDue(tenantId));
   }
 
   hasFailed(tenantId: string): boolean {
-    return this.#failures.has(tenantId);
+    const failures = this.#failures.get(tenantId);
+    return failures !== undefined && failures.count > 0 && !isOld(failures);
   }
 
   /** Whether the work of a tenant may be attempted now. */
@@ -37,7 +43,13 @@ export class TenantRetries {
 
   /** How long the next attempt may wait for a lock, in milliseconds. */
   waitMs(tenantId: string): number {
-    return doubled(firstWaitMs, this.#failures.get(tenantId)?.count ?? 0, longestWaitMs);
+    return numbered(waitsMs, this.hasFailed(tenantId) ? (this.#failures.get(tenantId)?.count ?? 0) : 0);
+  }
+
+  /** Makes the next attempt later, although the last one has not failed. */
+  postpone(tenantId: string): void {
+    const count = this.#failures.get(tenantId)?.count ?? 0;
+    this.#failures.set(tenantId, { count, dueAt: performance.now() + pausesMs[0] });
   }
 
   succeeded(tenantId: string): void {
@@ -46,20 +58,19 @@ export class TenantRetries {
 
   /** @returns the pause until the next attempt, in milliseconds */
   failed(tenantId: string): number {
-    this.#forget();
+    // Also counts failures of long ago: the work may be rare.
     const count = this.#failures.get(tenantId)?.count ?? 0;
-    const pauseMs = doubled(firstPauseMs, count, longestPauseMs);
-    this.#failures.delete(tenantId);
+    const pauseMs = numbered(pausesMs, count);
+    for (const [other, failures] of this.#failures) if (isOld(failures)) this.#failures.delete(other);
     this.#failures.set(tenantId, { count: count + 1, dueAt: performance.now() + pauseMs });
     return pauseMs;
   }
-
-  #forget(): void {
-    const before = performance.now() - forgottenAfterMs;
-    for (const [tenantId, { dueAt }] of this.#failures) if (dueAt < before) this.#failures.delete(tenantId);
-  }
 }
 
-function doubled(ms: number, times: number, mostMs: number): number {
-  return Math.min(mostMs, ms * 2 ** times);
+function isOld({ dueAt }: Failures): boolean {
+  return dueAt < performance.now() - forgottenAfterMs;
+}
+
+function numbered(times: readonly [number, ...number[]], index: number): number {
+  return times[index] ?? times.at(-1) ?? times[0];
 }

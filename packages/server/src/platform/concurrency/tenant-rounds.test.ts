@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { databaseUnavailable, TenantShareError } from "../db/database-errors.ts";
+import { BusyPoolError, databaseUnavailable, TenantShareError } from "../db/database-errors.ts";
 import { TenantRounds, type TenantRoundsOptions } from "./tenant-rounds.ts";
 
 beforeEach(() => {
@@ -77,27 +77,42 @@ describe("a round", () => {
   });
 
   test("does not wait for a task that takes long, and its place is free", async () => {
-    const { run, started, end } = controlled({ places: 1, slowMs: 3_000 });
-    const round = run("slow", "quick");
-    await passTime(2_999);
+    const { run, started, end } = controlled({ places: 1 });
+    const round = run("slow", "quick", "other");
+    await passTime(1_999);
     expect(started).toEqual(["slow"]);
+    expect(round.isOver).toBe(false);
     await passTime(1);
     expect(started).toEqual(["slow", "quick"]);
-    await end("quick");
     expect(round.isOver).toBe(true);
     // One task of a tenant at a time.
     const next = run("slow", "quick");
     await end("quick");
     expect(next.isOver).toBe(true);
-    expect(started).toEqual(["slow", "quick", "quick"]);
+    await end("other");
+    expect(started).toEqual(["slow", "quick", "other"]);
     await end("slow");
     run("slow");
     await passTime(0);
     expect(started.at(-1)).toBe("slow");
   });
 
+  test("ends although all places are taken, and a slow task takes a late place when one is free", async () => {
+    const { run, started, end } = controlled({ places: 2, latePlaces: 1 });
+    run("a", "b", "c");
+    await passTime(4_000);
+    expect(started).toEqual(["a", "b", "c"]);
+    const round = run("d");
+    await passTime(2_000);
+    expect(round.isOver).toBe(true);
+    expect(started).toHaveLength(3);
+    // Its late place.
+    await end("a");
+    expect(started).toEqual(["a", "b", "c", "d"]);
+  });
+
   test("waits for tasks that may take long", async () => {
-    const { run, end } = controlled({ slowMs: Number.POSITIVE_INFINITY });
+    const { run, end } = controlled({ isRare: true });
     const round = run("a");
     await passTime(3_600_000);
     expect(round.isOver).toBe(false);
@@ -124,6 +139,7 @@ describe("a round", () => {
     ["a lock", Object.assign(new pg.DatabaseError("lock timeout", 0, "error"), { code: "55P03" })],
     ["a row", databaseUnavailable(Object.assign(new pg.DatabaseError("timeout", 0, "error"), { code: "57014" }))],
     ["a connection", databaseUnavailable(new TenantShareError())],
+    ["a free connection of the pool", databaseUnavailable(new BusyPoolError())],
     ["an answer", databaseUnavailable(new Error("Query read timeout"))],
   ])("serves the other tenants if one waits too long for %s", async (_, error) => {
     const { run, log, started, end, fail } = controlled({ places: 1 });
@@ -132,15 +148,18 @@ describe("a round", () => {
     await fail("a", error);
     await end("b");
     expect(started).toEqual(["a", "b"]);
-    expect(round).toEqual({ isOver: true, error });
+    // The log has it, and the whole task has not failed.
+    expect(round).toEqual({ isOver: true, error: undefined });
     expect(log.warn).toHaveBeenCalledOnce();
   });
 });
 
+const busy = () => databaseUnavailable(new TenantShareError());
+
 describe("a tenant whose task failed", () => {
   test("pauses longer after each failure, and its next task may wait longer for locks", async () => {
     const { run, started, waits, fail, end } = controlled();
-    for (const pauseMs of [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000]) {
+    for (const pauseMs of [1_000, 1_000, 2_000, 2_000, 5_000, 5_000, 5_000]) {
       run("a");
       await passTime(0);
       const { length } = started;
@@ -151,7 +170,7 @@ describe("a tenant whose task failed", () => {
       expect(started).toHaveLength(length);
       await passTime(1);
     }
-    expect(waits).toEqual([500, 1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect(waits).toEqual([500, 2_000, 8_500, 9_000, 9_500, 10_000, 10_000]);
     run("a");
     await end("a");
     run("a");
@@ -159,17 +178,70 @@ describe("a tenant whose task failed", () => {
     expect(waits.at(-1)).toBe(500);
   });
 
-  test("delays no round, and leaves the places to the others", async () => {
+  test("delays no round, and is served after the others", async () => {
     const { run, started, end, fail } = controlled();
     run("a", "b");
     await passTime(0);
     await fail("a");
     await fail("b");
     await passTime(1_000);
-    const round = run("a", "b", "c", "d");
+    run("c", "d");
+    await passTime(0);
+    const round = run("a", "b", "e", "f");
     await end("c", "d");
-    expect(started.slice(2)).toEqual(["a", "b", "c", "d"]);
+    expect(started.slice(4)).toEqual(["e", "f"]);
+    await end("e", "f");
+    expect(started.slice(6)).toEqual(["a", "b"]);
     expect(round).toEqual({ isOver: true, error: undefined });
+  });
+
+  test("once is served before those that fail often, although they take all late places", async () => {
+    const { run, started, fail } = controlled({ latePlaces: 1 });
+    const hostile = ["x", "y", "z"];
+    for (const pauseMs of [1_000, 1_000]) {
+      run(...hostile);
+      for (const tenantId of hostile) {
+        await passTime(0);
+        await fail(tenantId, busy());
+      }
+      await passTime(pauseMs);
+    }
+    run("honest");
+    await passTime(0);
+    await fail("honest", busy());
+    run(...hostile);
+    await passTime(1_000);
+    run("honest");
+    await passTime(0);
+    expect(started.slice(-2)).toEqual(["x", "honest"]);
+  });
+
+  test("starts again with short waits if it had no work for long, but its failures count on", async () => {
+    const { rounds, run, waits, fail } = controlled();
+    for (const pauseMs of [1_000, 10 * 60_000 + 1_002, 2_000]) {
+      run("a");
+      await passTime(0);
+      await fail("a");
+      await passTime(pauseMs);
+    }
+    run("a");
+    await passTime(0);
+    expect(waits).toEqual([500, 2_000, 500, 9_000]);
+    expect(rounds.failing).toEqual(["a"]);
+  });
+
+  test("is served again after its pause if rounds are rare", async () => {
+    const { run, started, waits, fail, end } = controlled({ isRare: true });
+    run("a");
+    await passTime(0);
+    await fail("a");
+    await passTime(999);
+    expect(started).toEqual(["a"]);
+    await passTime(1);
+    expect(waits).toEqual([500, 2_000]);
+    await end("a");
+    await passTime(3_600_000);
+    expect(started).toHaveLength(2);
   });
 
   test("has its failure thrown by the next round", async () => {
@@ -210,20 +282,65 @@ test("an error of the whole database ends the pages", async () => {
   expect(read).toHaveBeenCalledOnce();
 });
 
-test("the end of the process also serves tenants that pause, and those with a task in progress once more", async () => {
-  const { rounds, run, started, waits, task, end, fail } = controlled();
-  run("a", "b");
-  await passTime(0);
-  await fail("a");
-  let isFinished = false;
-  const finished = rounds.finish(["a", "b", "c"], task).then(() => {
-    isFinished = true;
+describe("at the end of the process", () => {
+  /** Ends the process, and returns its state. */
+  function finish(
+    { rounds, task }: Pick<ReturnType<typeof controlled>, "rounds" | "task">,
+    tenantIds: readonly string[],
+  ) {
+    const state = { isFinished: false };
+    void rounds.finish(tenantIds, task, "lost work").then(() => {
+      state.isFinished = true;
+    });
+    return state;
+  }
+
+  test("tenants that pause are served after the others, and those with a task in progress once more", async () => {
+    const { rounds, run, started, waits, task, end, fail, log } = controlled();
+    run("a", "b");
+    await passTime(0);
+    await fail("a", busy());
+    const state = finish({ rounds, task }, ["a", "c", "d", "b"]);
+    await passTime(0);
+    expect(started.slice(2)).toEqual(["c", "d"]);
+    await end("c", "d");
+    await end("a", "b");
+    await end("b");
+    expect(started.slice(4)).toEqual(["a", "b"]);
+    expect(state.isFinished).toBe(true);
+    expect(waits.slice(2)).toEqual([2_000, 2_000, 2_000, 2_000]);
+    expect(log.error).not.toHaveBeenCalled();
   });
-  await end("b");
-  expect(started.slice(2)).toEqual(["a", "b"]);
-  await end("a", "b");
-  expect(isFinished).toBe(false);
-  await end("c");
-  await finished;
-  expect(waits).toHaveLength(5);
+
+  test("tasks that wait for a place end, and the loss is logged", async () => {
+    const { rounds, run, started, task, end, fail, log } = controlled({ places: 1 });
+    run("a", "b");
+    await passTime(0);
+    const state = finish({ rounds, task }, ["b", "c"]);
+    await passTime(0);
+    expect(started).toEqual(["a", "c"]);
+    const error = busy();
+    await end("c");
+    await fail("b", error);
+    expect(state.isFinished).toBe(true);
+    expect(log.error.mock.calls).toEqual([[{ err: error, tenants: 1, tenantIds: ["b"] }, "lost work"]]);
+  });
+
+  test("no task is awaited for long", async () => {
+    const { rounds, run, started, task, log } = controlled();
+    run("a");
+    await passTime(0);
+    const state = finish({ rounds, task }, ["a", "b", "c", "d", "e"]);
+    let isStopped = false;
+    void rounds.stop().then(() => {
+      isStopped = true;
+    });
+    await passTime(9_999);
+    expect([state.isFinished, isStopped]).toEqual([false, false]);
+    await passTime(1);
+    expect([state.isFinished, isStopped]).toEqual([true, true]);
+    const lost = { err: undefined, tenants: 5, tenantIds: ["a", "b", "c", "d", "e"] };
+    expect(log.error.mock.calls).toEqual([[lost, "lost work"]]);
+    expect(started).toEqual(["a", "b", "c"]);
+  });
 });

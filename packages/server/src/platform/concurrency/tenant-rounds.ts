@@ -1,16 +1,20 @@
 import { isOutage, isTemporary } from "../background-failures.ts";
 import type { Log } from "../log.ts";
-import { Semaphore } from "./semaphore.ts";
 import { TenantRetries } from "./tenant-retries.ts";
+import { shortWaitMs, WaitPlaces } from "./wait-places.ts";
 
 /** The number of tasks that run at the same time, by default. */
 const defaultPlaces = 4;
-/** The number of late tasks that run beside them. */
-const latePlaces = 2;
+/** The number of late tasks that run beside them, by default. */
+const defaultLatePlaces = 2;
 /** Sorts before every id. */
 const nilId = "00000000-0000-0000-0000-000000000000";
-/** A task that runs for longer than this is late, in milliseconds. */
-const defaultSlowMs = 3_000;
+/** A round waits at most this long, and a task that runs for longer is late, in milliseconds. */
+const slowMs = 2_000;
+/** How long the end of the process waits for tasks, in milliseconds. */
+const stopMs = 10_000;
+/** The most tenants that a log message names. */
+const mostNamed = 20;
 
 /**
  * Work for one tenant. It must be safe to repeat.
@@ -25,14 +29,17 @@ export interface TenantRoundsOptions {
   readonly failed: string;
   /** The number of tasks that run at the same time, except for late ones. */
   readonly places?: number;
-  /** A task that runs for longer than this is late, in milliseconds. Infinity for tasks that may take long. */
-  readonly slowMs?: number;
+  /** The number of late tasks that run beside them. */
+  readonly latePlaces?: number;
+  /**
+   * Whether rounds are rare, and not urgent. They wait for all first attempts, however long these take, and a failed
+   * task runs again when the pause of its tenant ends.
+   */
+  readonly isRare?: boolean;
 }
 
 interface Round {
   readonly task: TenantTask;
-  /** Whether no other round follows. */
-  readonly isLast: boolean;
   /** The error that the tasks of all tenants would have. */
   outage: unknown;
 }
@@ -41,23 +48,23 @@ interface Round {
  * Background work for each of many tenants, of which some are busy: their locks are held, or their share of the
  * connections is used. A busy tenant delays no other one.
  *
- * Few tasks run at the same time, and their waits for locks are short. After a failure, a tenant pauses. Its next task
- * is late: it has one of a few other places, and no round waits for it. The same holds for tasks that take long. A
- * tenant has one task at a time, and the items of a failed task belong to the next one.
+ * Few tasks run at the same time, and their waits for locks are short. After a failure, a tenant pauses, and its next
+ * task may wait longer. Tasks with long waits, and those that take long, are late: they have a few other places.
+ * Tenants with fewer failures are served first. A tenant has one task at a time, and the items of a failed task belong
+ * to the next one.
  */
 export class TenantRounds {
   readonly #options: TenantRoundsOptions;
   readonly #retries = new TenantRetries();
   /** The tasks that run or wait for a place, by tenant. */
   readonly #tasks = new Map<string, Promise<void>>();
-  readonly #places: Semaphore;
-  readonly #latePlaces = new Semaphore(latePlaces);
-  /** The first failure that no caller has received. */
+  readonly #places: WaitPlaces;
+  /** The first failure that no caller has received, except for those of busy tenants. */
   #failure: unknown;
 
   constructor(options: TenantRoundsOptions) {
     this.#options = options;
-    this.#places = new Semaphore(options.places ?? defaultPlaces);
+    this.#places = new WaitPlaces(limitsOf(options));
   }
 
   /** The tenants that a round would leave out now: their tasks are in progress, or they pause. */
@@ -65,15 +72,20 @@ export class TenantRounds {
     return [...this.#tasks.keys(), ...this.#retries.pausing];
   }
 
+  /** The tenants whose last task failed. */
+  get failing(): readonly string[] {
+    return this.#retries.failing;
+  }
+
   /**
-   * Runs a task for each tenant that is available. It ends when all tasks have ended, except for late ones.
+   * Runs a task for each tenant that is available, and waits for the first attempts, but not for long. Busy tenants are
+   * only logged.
    *
-   * @throws the first failure since the last round, after all other tasks; at once, an error of the whole database
+   * @throws an error of the whole database; another failure since the last round, after the other tasks
    */
   async run(tenantIds: Iterable<string>, task: TenantTask): Promise<void> {
-    const round = { task, isLast: false, outage: undefined };
-    await this.#runSome(round, tenantIds);
-    this.#throwFailure(round);
+    await this.#runSome({ task, outage: undefined }, tenantIds);
+    this.#throwFailure();
   }
 
   /**
@@ -82,31 +94,50 @@ export class TenantRounds {
    * @param read returns the tenants of the next page, ordered by id; an empty page is the last one
    */
   async runPages(read: (afterTenantId: string) => Promise<readonly string[]>, task: TenantTask): Promise<void> {
-    const round: Round = { task, isLast: false, outage: undefined };
+    const round: Round = { task, outage: undefined };
     for (let after: string | undefined = nilId; after !== undefined && round.outage === undefined; ) {
       const tenantIds = await read(after);
       await this.#runSome(round, tenantIds);
       after = tenantIds.at(-1);
     }
-    this.#throwFailure(round);
+    this.#throwFailure();
+  }
+
+  /** Starts no further task, and waits for those in progress, but not for long. */
+  async stop(): Promise<void> {
+    this.#places.close();
+    await atMost(stopMs, this.#tasks.values());
   }
 
   /**
-   * Runs a task for each tenant after all tasks in progress, also for tenants that pause, and waits for all of them.
+   * Stops, and makes a last attempt for each tenant, also for those that pause. Tenants with fewer failures are first.
    *
-   * @throws like `run`
+   * @param lost the log message for the tenants without success
    */
-  async finish(tenantIds: Iterable<string>, task: TenantTask): Promise<void> {
-    await this.settled();
-    const round = { task, isLast: true, outage: undefined };
-    for (const tenantId of new Set(tenantIds)) void this.#start(round, tenantId);
-    await this.settled();
-    this.#throwFailure(round);
-  }
-
-  /** Waits for all tasks in progress, also for late ones. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#tasks.values());
+  async finish(tenantIds: Iterable<string>, task: TenantTask, lost: string): Promise<void> {
+    this.#places.close();
+    const places = new WaitPlaces(limitsOf(this.#options));
+    const left = new Set(tenantIds);
+    let err: unknown;
+    const attempt = async (tenantId: string) => {
+      await this.#tasks.get(tenantId);
+      const place = await places.acquire(this.#retries.waitMs(tenantId));
+      if (place === undefined) return;
+      try {
+        await task(tenantId, shortWaitMs);
+        left.delete(tenantId);
+      } catch (error) {
+        err ??= error;
+      } finally {
+        place.release();
+      }
+    };
+    const waitMs = (tenantId: string) => this.#retries.waitMs(tenantId);
+    const ordered = [...left].sort((one, other) => waitMs(one) - waitMs(other));
+    await atMost(stopMs, ordered.map(attempt));
+    places.close();
+    const tenantIdsLeft = [...left].slice(0, mostNamed);
+    if (left.size > 0) this.#options.log.error({ err, tenants: left.size, tenantIds: tenantIdsLeft }, lost);
   }
 
   async #runSome(round: Round, tenantIds: Iterable<string>): Promise<void> {
@@ -114,64 +145,75 @@ export class TenantRounds {
     const ended: Promise<void>[] = [];
     for (const tenantId of new Set(tenantIds)) {
       if (unavailable.has(tenantId)) continue;
-      const isLate = this.#retries.hasFailed(tenantId);
+      const hasFailed = this.#retries.hasFailed(tenantId);
       const started = this.#start(round, tenantId);
-      if (!isLate) ended.push(started);
+      if (!hasFailed) ended.push(started);
     }
-    await Promise.all(ended);
+    if (this.#options.isRare === true) await Promise.all(ended);
+    else await atMost(slowMs, ended);
   }
 
-  /** @returns a promise that ends with the task, or when the task is late */
   #start(round: Round, tenantId: string): Promise<void> {
-    return new Promise((resolve) => {
-      const ended = this.#inPlace(round, tenantId, resolve).finally(() => {
-        this.#tasks.delete(tenantId);
-        resolve();
-      });
-      this.#tasks.set(tenantId, ended);
-    });
+    const ended = this.#inPlace(round, tenantId).finally(() => this.#tasks.delete(tenantId));
+    this.#tasks.set(tenantId, ended);
+    return ended;
   }
 
-  async #inPlace(round: Round, tenantId: string, isLate: () => void): Promise<void> {
-    let places = this.#retries.hasFailed(tenantId) && !round.isLast ? this.#latePlaces : this.#places;
-    await places.acquire();
-    const { slowMs = defaultSlowMs } = this.#options;
-    const becomeLate = () => {
-      isLate();
-      if (places === this.#latePlaces || !this.#latePlaces.isFree) return;
-      void this.#latePlaces.acquire();
-      places.release();
-      places = this.#latePlaces;
-    };
-    const timer = slowMs === Number.POSITIVE_INFINITY ? undefined : setTimeout(becomeLate, slowMs);
+  async #inPlace(round: Round, tenantId: string): Promise<void> {
+    const waitMs = this.#retries.waitMs(tenantId);
+    const place = await this.#places.acquire(waitMs);
+    if (place === undefined) return;
+    const timer = this.#options.isRare === true ? undefined : setTimeout(() => place.becomeLong(), slowMs);
     try {
-      if (round.outage === undefined) await this.#attempt(round, tenantId);
+      if (round.outage === undefined) await this.#attempt(round, tenantId, waitMs);
     } finally {
       clearTimeout(timer);
-      places.release();
+      place.release();
     }
   }
 
   /** Never rejects. */
-  async #attempt(round: Round, tenantId: string): Promise<void> {
+  async #attempt(round: Round, tenantId: string, waitMs: number): Promise<void> {
     const { log, failed } = this.#options;
     try {
-      await round.task(tenantId, this.#retries.waitMs(tenantId));
+      await round.task(tenantId, waitMs);
       this.#retries.succeeded(tenantId);
     } catch (error) {
       if (isOutage(error)) {
         round.outage ??= error;
+        this.#failure = error;
         return;
       }
-      this.#failure ??= error;
+      if (!isTemporary(error)) this.#failure ??= error;
       const retryMs = this.#retries.failed(tenantId);
       log[isTemporary(error) ? "warn" : "error"]({ err: error, tenantId, retryMs }, failed);
+      if (this.#options.isRare === true) setTimeout(() => this.#repeat(round.task, tenantId), retryMs).unref();
     }
   }
 
-  #throwFailure(round: Round): void {
-    const failure = round.outage ?? this.#failure;
+  #repeat(task: TenantTask, tenantId: string): void {
+    if (this.#retries.hasFailed(tenantId) && !this.#tasks.has(tenantId)) {
+      void this.#start({ task, outage: undefined }, tenantId);
+    }
+  }
+
+  #throwFailure(): void {
+    const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
   }
+}
+
+function limitsOf({ places: short = defaultPlaces, latePlaces: long = defaultLatePlaces }: TenantRoundsOptions) {
+  return { short, long };
+}
+
+/** Waits for all promises, but not longer than `ms`. */
+async function atMost(ms: number, promises: Iterable<Promise<void>>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  await Promise.race([Promise.all(promises), elapsed]);
+  clearTimeout(timer);
 }

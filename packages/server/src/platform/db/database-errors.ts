@@ -32,6 +32,7 @@ const socketErrors = new Set(["ENOENT", "EACCES"]);
 /** Messages of `pg`, which have no code, for a broken connection or for none that becomes free in time. */
 const connectionTrouble =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
+const noFreeConnection = "timeout exceeded when trying to connect";
 /** The message of `pg` for a query without an answer. Its wait includes that of earlier queries of the transaction. */
 const lateAnswer = /^Query read timeout/;
 
@@ -43,6 +44,19 @@ export class TenantShareError extends Error {
   }
 }
 
+/** All connections are open, and in use for too long. The database itself is reachable. */
+export class BusyPoolError extends Error {
+  constructor() {
+    super("all connections are in use");
+    this.name = "BusyPoolError";
+  }
+}
+
+/** Whether no connection of the pool became free in time. */
+export function isNoFreeConnection(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith(noFreeConnection);
+}
+
 /** Whether a retry of the transaction may succeed. Only these errors are retried. */
 export function isSerializationFailure(error: unknown): boolean {
   return error instanceof pg.DatabaseError && (error.code === serializationFailure || error.code === deadlockDetected);
@@ -52,11 +66,16 @@ export function isSerializationFailure(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
-  if (error instanceof ReplacedMasterKeyError || error instanceof TenantShareError) return true;
+  if (error instanceof ReplacedMasterKeyError || isBusyConnection(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const { code, syscall }: NodeJS.ErrnoException = error;
   if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;
   return connectionTrouble.test(error.message);
+}
+
+/** Whether no connection became free in time, although the database answers. */
+export function isBusyConnection(error: unknown): boolean {
+  return error instanceof TenantShareError || error instanceof BusyPoolError;
 }
 
 /** Whether locks of other transactions did not become free in time, or answers to earlier queries. */

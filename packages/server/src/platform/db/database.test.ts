@@ -6,6 +6,7 @@ import { waitLimitMs } from "../../../../../test/wait-limit.ts";
 import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { createDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
+import { isOutage, isTemporary } from "../background-failures.ts";
 import { applicationRole, Database, type Scope, type Transaction } from "./database.ts";
 import type { Pauses } from "./paused-statements.ts";
 import { statement, unprepared } from "./statement.ts";
@@ -333,6 +334,63 @@ describe("a tenant", () => {
     await Promise.all(again.begun);
     again.leave();
     await Promise.all(again.work);
+  });
+});
+
+describe("background work", () => {
+  const tenants = Array.from({ length: 6 }, () => randomUUID());
+  /** Transactions that hold their connections until `leave` is called. */
+  function hold(pool: Database, scopes: readonly Scope[]) {
+    let leave = () => {};
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    const begun: Scope[] = [];
+    const work = scopes.map((scope) =>
+      pool.transaction(scope, () => {
+        begun.push(scope);
+        return left;
+      }),
+    );
+    return { begun, work, leave };
+  }
+
+  test("of all tenants together leaves half of the connections to requests", async () => {
+    const pool = new Database({ connection: inject("database"), poolSize: 4, connectTimeoutMs: waitLimitMs });
+    const waits = [9_000, 500].flatMap((waitMs) =>
+      tenants.map((tenantId) => ({ kind: "tenant" as const, tenantId, waitMs })),
+    );
+    const held = hold(pool, waits);
+    await until("two have begun", () => held.begun.length === 2);
+    expect(new Set(held.begun)).toEqual(new Set([waits[0], waits[6]]));
+    const requests = hold(
+      pool,
+      tenants.slice(0, 2).map((tenantId) => ({ kind: "tenant", tenantId })),
+    );
+    await until("requests have connections", () => requests.begun.length === 2);
+    expect(pool.poolState).toMatchObject({ size: 4, waiting: 0 });
+    requests.leave();
+    held.leave();
+    await Promise.all([...requests.work, ...held.work]);
+    expect(held.begun).toHaveLength(12);
+    await pool.close();
+  });
+
+  test("that finds all connections in use has not lost the database", async () => {
+    const pool = new Database({ connection: inject("database"), poolSize: 2, connectTimeoutMs: 2_000 });
+    const held = hold(
+      pool,
+      tenants.slice(0, 2).map((tenantId) => ({ kind: "tenant", tenantId })),
+    );
+    await until("both have begun", () => held.begun.length === 2);
+    const failure: unknown = await pool
+      .snapshot(scope, (tx) => tx.query(select, name))
+      .catch((error: unknown) => error);
+    expect(failure).toMatchObject(unavailable);
+    expect([isOutage(failure), isTemporary(failure)]).toEqual([false, true]);
+    held.leave();
+    await Promise.all(held.work);
+    await pool.close();
   });
 });
 

@@ -1,13 +1,16 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
+import { WaitPlaces } from "../concurrency/wait-places.ts";
 import { isUuid } from "../ids.ts";
 import { announceMasterKey } from "./announced-master-key.ts";
 import { columnTypes } from "./column-types.ts";
 import {
+  BusyPoolError,
   databaseUnavailable,
   isConsequence,
   isDatabaseUnavailable,
+  isNoFreeConnection,
   isSerializationFailure,
   isUnwritable,
 } from "./database-errors.ts";
@@ -49,7 +52,8 @@ export interface OperatorScope extends Waits {
 interface Waits {
   /**
    * How long background work waits for a lock, and for the tenant's share of the connections, in milliseconds. A lock
-   * that is not free in time fails the query. Without it, the limits of statements and connections apply.
+   * that is not free in time fails the query. All background work together uses at most half of the connections, but
+   * at least two. Without it, the limits of statements and connections apply.
    */
   readonly waitMs?: number | undefined;
 }
@@ -97,7 +101,12 @@ const pingTimeoutMs = 2_000;
 /** The only access to PostgreSQL. Everything runs in a transaction that has set its scope. */
 export class Database {
   readonly #pool: pg.Pool;
+  readonly #poolSize: number;
+  /** The connections that are open. */
+  readonly #open = new Set<pg.ClientBase>();
   readonly #shares: TenantShares;
+  /** The connections of background work. */
+  readonly #background: WaitPlaces;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
   readonly #onUsed: DatabaseOptions["onUsed"];
@@ -109,7 +118,10 @@ export class Database {
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     this.#onQuery = options.onQuery;
     this.#onUsed = options.onUsed;
+    this.#poolSize = options.poolSize;
     this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
+    const long = Math.max(1, Math.floor(options.poolSize / 5));
+    this.#background = new WaitPlaces({ long, short: Math.max(1, Math.floor(options.poolSize / 2) - long) });
     const prepare = sessionPreparation({
       role: applicationRole,
       statement_timeout: statementTimeoutMs,
@@ -131,9 +143,11 @@ export class Database {
       keepAlive: true,
     });
     this.#pool.on("error", (error) => options.onIdleError?.(error));
+    this.#pool.on("remove", (client) => this.#open.delete(client));
     // The pool listens for errors only while a connection is idle. A connection that breaks in use also fails its
     // queries, which report the error. Without a listener, an "error" event would end the process.
     this.#pool.on("connect", (client) => {
+      this.#open.add(client);
       client.on("error", () => undefined);
       readInTurns(wireOf(client).stream);
     });
@@ -328,26 +342,35 @@ export class Database {
    */
   async #connect(scope: Scope | undefined, pauses?: Pauses): Promise<Lent> {
     const tenantId = scope?.kind === "tenant" ? scope.tenantId : undefined;
-    const waitMs = scope?.kind === "tenant" ? scope.waitMs : undefined;
-    let leave = () => {};
+    const waitMs = scope !== undefined && "waitMs" in scope ? scope.waitMs : undefined;
+    const leave: (() => void)[] = [];
+    const leaveAll = () => {
+      for (const leaveOne of leave.splice(0)) leaveOne();
+    };
     try {
+      if (waitMs !== undefined) {
+        const place = await this.#background.acquire(waitMs);
+        leave.push(() => place?.release());
+      }
       if (tenantId !== undefined) {
         const turn = this.#shares.enter(tenantId, waitMs);
         if (turn !== undefined) await turn;
-        leave = () => this.#shares.leave(tenantId);
+        leave.push(() => this.#shares.leave(tenantId));
       }
       const client = await this.#pool.connect();
       const used = () => performance.now() - (pauses?.pausedMs ?? 0);
       const since = used();
       const release = (broken: boolean) => {
         client.release(broken);
-        leave();
+        leaveAll();
         // The pause after the last statement of an earlier transaction can end during this one.
         if (tenantId !== undefined) this.#onUsed?.(tenantId, Math.max(0, used() - since));
       };
       return { client, release };
     } catch (error) {
-      leave();
+      leaveAll();
+      if (isNoFreeConnection(error) && this.#open.size >= this.#poolSize)
+        throw databaseUnavailable(new BusyPoolError());
       throw isDatabaseUnavailable(error) ? databaseUnavailable(error) : error;
     }
   }

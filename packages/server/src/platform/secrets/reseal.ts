@@ -159,7 +159,7 @@ export async function resealSecrets(options: ResealSecretsOptions): Promise<Rese
     try {
       await resealTable(options, part, total);
     } catch (error) {
-      if (isOutage(error)) throw error;
+      if (isOutage(error) || options.signal?.aborted === true) throw error;
       options.log?.warn({ err: error, ...tenantOf(part) }, "failed to re-encrypt secrets of a tenant; will retry");
       failures.push(error);
     }

@@ -44,7 +44,7 @@ test("a cached record shows when its gateway was last heard, although no command
   await client.must.put(`${path}/gateways/${gateway}`);
   for (const at of ["2026-01-02T03:04:05.000Z", "2026-01-02T03:04:35.000Z"]) {
     await server.database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-      touchHeardGateways({ tenantId, query }, [{ id: gateway, at }]),
+      touchHeardGateways({ tenantId, query }, [{ id: gateway, at }], new Date(at)),
     );
     expect((await client.get(path)).body.gateways[0].lastOnline).toBe(at);
   }

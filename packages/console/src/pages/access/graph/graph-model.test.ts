@@ -170,7 +170,7 @@ describe("a large graph", () => {
     const opened = build(`p.3~2,source~16,users~5,${graph.columns.resource[0]?.key}~7`);
     expect(Math.max(...sizes(opened))).toBeLessThanOrEqual(44);
     expect(opened.columns.policy.map(({ name }) => name)).toContain("Policy 325");
-    expect(opened.columns.policy.find(({ kind }) => kind === "before")?.name).toBe("20 before these");
+    expect(opened.columns.policy.find(({ kind }) => kind === "before")?.name).toBe("20 earlier");
   });
 
   test("loses no connection by being grouped", () => {

@@ -21,11 +21,14 @@ const updateSummary = statement<
    WHERE tenant_id = $1 AND generation = $2 AND summary IS NULL RETURNING generation`,
 );
 
-const selectPending = statement<PendingEffect, [before: Date, exceptTenants: readonly string[], limit: number]>(
+const selectPending = statement<
+  PendingEffect,
+  [before: Date, tenantIds: readonly string[], areThese: boolean, limit: number]
+>(
   "access.pending_effects",
   `SELECT tenant_id AS "tenantId", generation, since FROM access_late_effects
-   WHERE summary IS NULL AND since < $1 AND NOT tenant_id = ANY ($2::uuid[])
-   ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY since), since LIMIT $3`,
+   WHERE summary IS NULL AND since < $1 AND (tenant_id = ANY ($2::uuid[])) = $3
+   ORDER BY row_number() OVER (PARTITION BY tenant_id ORDER BY since), since LIMIT $4`,
 );
 
 /**
@@ -51,8 +54,9 @@ export async function storeLateEffect(
 export function readPendingEffects(
   tx: Transaction,
   before: Date,
-  exceptTenants: readonly string[],
+  tenants: { readonly only: readonly string[] } | { readonly except: readonly string[] },
   limit: number,
 ): Promise<readonly PendingEffect[]> {
-  return tx.query(selectPending, before, exceptTenants, limit);
+  const areThese = "only" in tenants;
+  return tx.query(selectPending, before, areThese ? tenants.only : tenants.except, areThese, limit);
 }

@@ -2,6 +2,7 @@
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import type { Work } from "@gatehouse/policy/work";
+import { isTemporary } from "../../../platform/background-failures.ts";
 import type { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
@@ -30,11 +31,16 @@ const lateEffectOperation = "computeAccessEffect";
 /** The message of a failure. Another run repeats the computation. */
 const failed = "failed to compute the access impact of a command; will retry";
 
-/** Abandoned effects that this replica completes at the same time, each with the past facts of a tenant. */
-const mostCompleted = 2;
+/**
+ * Abandoned effects that this replica completes at the same time, each with the past facts of a tenant. Tenants that
+ * failed, and effects that take long, have one of the places.
+ */
+const completedAtOnce = { places: 1, latePlaces: 1 };
 
 /** Effects that this replica completes in one run. */
 const effectsInARun = 20;
+/** Effects of tenants that failed, in one run. They must not fill the places of other tenants. */
+const effectsOfFailingTenants = 4;
 
 /**
  * The maximum number of a tenant's effects that this replica computes in the background. Further effects share the
@@ -66,11 +72,16 @@ export class LateEffects {
 
   constructor(options: LateEffectsOptions) {
     this.#options = options;
-    this.#rounds = new TenantRounds({ log: options.log, failed, places: mostCompleted });
+    this.#rounds = new TenantRounds({ log: options.log, failed, ...completedAtOnce });
   }
 
   get task(): BackgroundTask {
-    return { name: "late-effects", intervalMs: 60_000, run: () => this.completeAbandoned() };
+    return {
+      name: "late-effects",
+      intervalMs: 60_000,
+      run: () => this.completeAbandoned(),
+      stop: () => this.#rounds.stop(),
+    };
   }
 
   /** Continues the computation of a committed command's effect, unless too many effects of the tenant are pending. */
@@ -99,16 +110,33 @@ export class LateEffects {
   async completeAbandoned(olderThanMs = abandonedAfterMs): Promise<void> {
     const { database, clock } = this.#options;
     const before = new Date(clock.now().getTime() - olderThanMs);
+    const { unavailable, failing } = this.#rounds;
+    const retried = failing.filter((tenantId) => !unavailable.includes(tenantId));
     const pending = await database.snapshot({ kind: "operator" }, (tx) =>
-      readPendingEffects(tx, before, this.#rounds.unavailable, effectsInARun),
+      Promise.all([
+        readPendingEffects(tx, before, { except: [...unavailable, ...retried] }, effectsInARun),
+        readPendingEffects(tx, before, { only: retried }, effectsOfFailingTenants),
+      ]),
     );
-    const byTenant = groupBy(pending, ({ tenantId }) => tenantId);
-    await this.#rounds.run(byTenant.keys(), async (tenantId, waitMs) => {
-      for (const effect of byTenant.get(tenantId) ?? []) {
-        const isRunning = this.#running.get(tenantId)?.has(effect.generation) === true;
-        if (!isRunning) await this.#completeFromHistory({ kind: "tenant", tenantId, waitMs }, effect);
+    const byTenant = groupBy(pending.flat(), ({ tenantId }) => tenantId);
+    await this.#rounds.run(byTenant.keys(), (tenantId, waitMs) =>
+      this.#completeSome({ kind: "tenant", tenantId, waitMs }, byTenant.get(tenantId) ?? []),
+    );
+  }
+
+  /** @throws the first error, after the other effects */
+  async #completeSome(scope: TenantScope, effects: readonly PendingEffect[]): Promise<void> {
+    let failure: unknown;
+    for (const effect of effects) {
+      if (this.#running.get(scope.tenantId)?.has(effect.generation) === true) continue;
+      try {
+        await this.#completeFromHistory(scope, effect);
+      } catch (error) {
+        if (isTemporary(error)) throw error;
+        failure ??= error;
       }
-    });
+    }
+    if (failure !== undefined) throw failure;
   }
 
   async #completeFromHistory(scope: TenantScope, { generation, since }: PendingEffect): Promise<void> {

@@ -20,7 +20,7 @@ import * as queries from "./gateway-reports.queries.ts";
 /** A report about one gateway. Missing fields do not change. */
 export interface GatewayReport {
   readonly gatewayId: string;
-  /** When the gateway was last heard from. */
+  /** When the gateway was last heard from, by the shared time. */
   readonly heardAt?: Date;
   /** When a configuration was applied. */
   readonly appliedAt?: Date;
@@ -76,7 +76,8 @@ async function storeSome(
     await ignoreRevokedTokens(tx, byId, at);
     await refuseTakenKeys(tx, rows, byId);
     refuseUnprovedKeys(rows, byId, at);
-    const changed = rows.flatMap((row) => changedRow(row, byId.get(row.id), at) ?? []);
+    const now = runner.sharedTime.now();
+    const changed = rows.flatMap((row) => changedRow(row, byId.get(row.id), now) ?? []);
     if (changed.length === 0) return empty();
     const ids = changed.map(({ id }) => id);
     const before = new Map((await readGatewaysById(tx, ids)).map((row) => [row.id, gatewayView(row, noTokens)]));
@@ -163,7 +164,7 @@ function laterHeartbeat(stored: string | null, heardAt: Date | undefined, now: D
   return isLater ? heardAt.toISOString() : stored;
 }
 
-/** @returns undefined if no audited field changes */
+/** @param now the shared time @returns undefined if no audited field changes */
 function changedRow(
   row: queries.ReportedRow,
   report: GatewayReport | undefined,

@@ -30,7 +30,7 @@ export async function storeRefusedKeys(
   at: Date,
 ): Promise<readonly string[]> {
   const scope = { kind: "tenant", tenantId } as const;
-  const since = new Date(at.getTime() - heartbeatTimeoutMs);
+  const since = new Date(runner.sharedTime.now().getTime() - heartbeatTimeoutMs);
   const connected = await runner.database.snapshot(scope, ({ query }) =>
     queries.connectedElsewhere({ tenantId, query }, refusals, since),
   );

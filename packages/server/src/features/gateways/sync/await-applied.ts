@@ -1,7 +1,9 @@
 /** Waits until a tenant's gateways enforce a change, for `?wait=applied`. */
 import type { SyncState } from "@gatehouse/contract/records/gateway-sync";
 import type { Clock } from "../../../platform/clock.ts";
+import type { CommandRunner } from "../../../platform/command.ts";
 import type { Database } from "../../../platform/db/database.ts";
+import type { SharedTime } from "../../../platform/shared-time.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import { readScopeOfRequest, readSyncOfAll, type SyncRow } from "./gateway-sync.queries.ts";
 import { isConcerned, isProven, isUnderWay, syncState } from "./gateway-sync.rules.ts";
@@ -30,11 +32,13 @@ interface Poll {
 export class AppliedWaiting {
   readonly #database: Database;
   readonly #clock: Clock;
+  readonly #sharedTime: SharedTime;
   readonly #polls = new Map<string, Promise<Poll>>();
 
-  constructor(database: Database, clock: Clock) {
+  constructor({ database, clock, sharedTime }: Pick<CommandRunner, "database" | "clock" | "sharedTime">) {
     this.#database = database;
     this.#clock = clock;
+    this.#sharedTime = sharedTime;
   }
 
   /**
@@ -54,9 +58,9 @@ export class AppliedWaiting {
     );
     for (;;) {
       const { rows: all } = await this.#poll(tenantId);
-      const now = this.#clock.now();
-      const rows = all.filter((row) => isConcerned(row, scope, now));
-      const states = rows.map((row) => ({ gatewayId: row.id, state: syncState(row, generation, now) }));
+      const times = { now: this.#clock.now(), shared: this.#sharedTime.now() };
+      const rows = all.filter((row) => isConcerned(row, scope, times));
+      const states = rows.map((row) => ({ gatewayId: row.id, state: syncState(row, generation, times) }));
       const missing = states.filter(({ state }) => !isProven(state));
       const isOver = performance.now() - startedAt >= timeoutMs || left.aborted;
       if (isOver || !missing.some(({ state }) => isUnderWay(state))) {

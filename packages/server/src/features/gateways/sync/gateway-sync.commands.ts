@@ -11,5 +11,5 @@ export async function readGatewaySync(call: Call<typeof operation>): Promise<Out
     Promise.all([readGeneration(tx), queries.readSync(tx, call.parameters.id)]),
   );
   if (row === undefined) throw new AppError("not_found");
-  return report(syncView(row, generation ?? 0, call.now));
+  return report(syncView(row, generation ?? 0, { now: call.now, shared: call.sharedNow }));
 }

@@ -1,0 +1,88 @@
+import { expect, test } from "vitest";
+import { type Place, WaitPlaces } from "./wait-places.ts";
+
+/** Places, and the names of the work that has received one. */
+function observed(short: number, long: number) {
+  const places = new WaitPlaces({ short, long });
+  const entered = new Map<string, Place | undefined>();
+  const enter = (name: string, waitMs: number) => {
+    void places.acquire(waitMs).then((place) => entered.set(name, place));
+  };
+  const release = async (name: string) => {
+    await Promise.resolve();
+    entered.get(name)?.release();
+    await Promise.resolve();
+  };
+  return { places, entered, enter, release };
+}
+
+test("work with long waits leaves the places of short ones free", async () => {
+  const { entered, enter, release } = observed(1, 1);
+  enter("long 1", 9_000);
+  enter("long 2", 9_000);
+  enter("short", 500);
+  await Promise.resolve();
+  expect([...entered.keys()]).toEqual(["long 1", "short"]);
+  await release("short");
+  expect(entered.size).toBe(2);
+  await release("long 1");
+  expect([...entered.keys()].at(-1)).toBe("long 2");
+});
+
+test("a free place belongs to the work with the shortest wait, and then to the first", async () => {
+  const { entered, enter, release } = observed(1, 1);
+  for (const [name, waitMs] of [
+    ["first", 500],
+    ["failed twice", 9_500],
+    ["failed often", 10_000],
+    ["failed three times", 9_800],
+    ["failed once", 2_000],
+    ["second", 500],
+    ["third", 500],
+  ] as const) {
+    enter(name, waitMs);
+  }
+  for (const name of ["first", "second", "third", "failed once"]) await release(name);
+  for (const name of ["failed twice", "failed three times"]) await release(name);
+  expect([...entered.keys()]).toEqual([
+    "first",
+    "failed twice",
+    "second",
+    "third",
+    "failed once",
+    "failed three times",
+    "failed often",
+  ]);
+});
+
+test("slow work takes a long place as soon as one is free", async () => {
+  const { entered, enter, release } = observed(1, 1);
+  enter("long", 9_000);
+  enter("slow", 500);
+  enter("next", 500);
+  enter("next long", 9_000);
+  await Promise.resolve();
+  entered.get("slow")?.becomeLong();
+  await Promise.resolve();
+  expect([...entered.keys()]).toEqual(["long", "slow"]);
+  await release("long");
+  expect([...entered.keys()]).toEqual(["long", "slow", "next"]);
+  await release("next");
+  expect(entered.has("next long")).toBe(false);
+  await release("slow");
+  expect(entered.has("next long")).toBe(true);
+});
+
+test("work that waits receives no place once the places are closed", async () => {
+  const { places, entered, enter } = observed(1, 1);
+  enter("first", 500);
+  enter("second", 500);
+  await Promise.resolve();
+  places.close();
+  enter("third", 500);
+  await Promise.resolve();
+  expect(entered.get("first")).toBeDefined();
+  expect([...entered.keys()]).toEqual(["first", "second", "third"]);
+  expect(entered.get("second")).toBeUndefined();
+  expect(entered.get("third")).toBeUndefined();
+});
