@@ -16,7 +16,8 @@ test.each([
   ['user.department == "Sales and Marketing"', "department is “Sales and Marketing”"],
   ['device.posture.managedBy == "company"', "managed by “company”"],
   ['device.posture.managedBy != "company"', "not managed by “company”"],
-  ['user.site == "\u05d0"', "site is “\u2068\u05d0\u2069”"],
+  // The quoted value is isolated again in the sentence.
+  ['user.site == "\u05d0"', "site is \u2068“\u2068\u05d0\u2069”\u2069"],
   ["user.level == 3", "level is 3"],
   ["device.posture.osMajor >= 14", "OS major is at least 14"],
   ['device.posture.osVersion >= "14.1"', "OS version is at least 14.1"],

@@ -77,7 +77,9 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
       await runner.database.transaction(scope, ({ query }) =>
         queries.takeHeartbeatsAsNow({ tenantId, query }, now, silentBatch),
       );
-      while (countsSilence && (await this.#recordSilent(scope, now, silentBefore(now))));
+      // After a wait that could hide an outage, the next search decides.
+      const isCurrent = countsSilence && now.getTime() - searchedAt.getTime() <= outageMs;
+      while (isCurrent && (await this.#recordSilent(scope, now, silentBefore(now))));
     });
   }
 

@@ -187,7 +187,8 @@ export class TenantRounds {
       if (!isTemporary(error)) this.#failure ??= error;
       const retryMs = this.#retries.failed(tenantId);
       log[isTemporary(error) ? "warn" : "error"]({ err: error, tenantId, retryMs }, failed);
-      if (this.#options.isRare === true) setTimeout(() => this.#repeat(round.task, tenantId), retryMs).unref();
+      if (this.#options.isRare === true && isTemporary(error))
+        setTimeout(() => this.#repeat(round.task, tenantId), retryMs).unref();
     }
   }
 

@@ -86,3 +86,12 @@ test("work that waits receives no place once the places are closed", async () =>
   expect(entered.get("second")).toBeUndefined();
   expect(entered.get("third")).toBeUndefined();
 });
+
+test("work that gets no place in time gives up, and the next one is served", async () => {
+  const places = new WaitPlaces({ short: 1, long: 1 });
+  const first = await places.acquire(500);
+  expect(await places.acquire(500, 10)).toBeUndefined();
+  const next = places.acquire(500);
+  first?.release();
+  expect(await next).toBeDefined();
+});

@@ -39,13 +39,26 @@ export class WaitPlaces {
    * Takes a place. Return it with `release`.
    *
    * @param waitMs how long the work may wait for a lock, in milliseconds
-   * @returns undefined if the places were closed
+   * @param timeoutMs how long it may wait for the place, in milliseconds; forever if absent
+   * @returns undefined if the places were closed, or none became free in time
    */
-  acquire(waitMs: number): Promise<Place | undefined> {
+  acquire(waitMs: number, timeoutMs?: number): Promise<Place | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
-    return new Promise((enter) => {
+    return new Promise((resolve) => {
+      const waiting = {
+        waitMs,
+        enter: (place: Place | undefined) => {
+          clearTimeout(timer);
+          resolve(place);
+        },
+      };
+      const giveUp = () => {
+        this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+        resolve(undefined);
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
       const before = this.#waiting.findLastIndex((other) => other.waitMs <= waitMs);
-      this.#waiting.splice(before + 1, 0, { waitMs, enter });
+      this.#waiting.splice(before + 1, 0, waiting);
       this.#fill();
     });
   }

@@ -376,6 +376,19 @@ describe("background work", () => {
     await pool.close();
   });
 
+  test("of first attempts lets a second attempt run", async () => {
+    const pool = new Database({ connection: inject("database"), poolSize: 4, connectTimeoutMs: waitLimitMs });
+    let isDone = false;
+    const busy = tenants.slice(0, 2).map(async (tenantId) => {
+      while (!isDone) await pool.snapshot({ kind: "tenant", tenantId, waitMs: 500 }, (tx) => tx.query(select, name));
+    });
+    const second = { kind: "tenant" as const, tenantId: randomUUID(), waitMs: 2_000 };
+    await pool.snapshot(second, (tx) => tx.query(select, name));
+    isDone = true;
+    await Promise.all(busy);
+    await pool.close();
+  });
+
   test("that finds all connections in use has not lost the database", async () => {
     const pool = new Database({ connection: inject("database"), poolSize: 2, connectTimeoutMs: 2_000 });
     const held = hold(

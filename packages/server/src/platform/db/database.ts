@@ -1,7 +1,7 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { WaitPlaces } from "../concurrency/wait-places.ts";
+import { shortWaitMs, WaitPlaces } from "../concurrency/wait-places.ts";
 import { isUuid } from "../ids.ts";
 import { announceMasterKey } from "./announced-master-key.ts";
 import { columnTypes } from "./column-types.ts";
@@ -92,6 +92,8 @@ export interface DatabaseOptions {
 
 const attempts = 4;
 const defaultConnectTimeoutMs = 2_000;
+/** How long background work waits for its turn at least, in milliseconds. */
+const minPlaceTimeoutMs = 10_000;
 const defaultStatementTimeoutMs = 15_000;
 /** The time by which the server's limit precedes the client's, in milliseconds, because its error is more specific. */
 const answerMarginMs = 1_000;
@@ -107,6 +109,7 @@ export class Database {
   readonly #shares: TenantShares;
   /** The connections of background work. */
   readonly #background: WaitPlaces;
+  readonly #placeTimeoutMs: number;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
   readonly #onUsed: DatabaseOptions["onUsed"];
@@ -120,6 +123,7 @@ export class Database {
     this.#onUsed = options.onUsed;
     this.#poolSize = options.poolSize;
     this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
+    this.#placeTimeoutMs = Math.max(connectTimeoutMs, minPlaceTimeoutMs);
     const long = Math.max(1, Math.floor(options.poolSize / 5));
     this.#background = new WaitPlaces({ long, short: Math.max(1, Math.floor(options.poolSize / 2) - long) });
     const prepare = sessionPreparation({
@@ -348,10 +352,7 @@ export class Database {
       for (const leaveOne of leave.splice(0)) leaveOne();
     };
     try {
-      if (waitMs !== undefined) {
-        const place = await this.#background.acquire(waitMs);
-        leave.push(() => place?.release());
-      }
+      if (waitMs !== undefined) leave.push(await this.#enterBackground(waitMs));
       if (tenantId !== undefined) {
         const turn = this.#shares.enter(tenantId, waitMs);
         if (turn !== undefined) await turn;
@@ -373,6 +374,22 @@ export class Database {
         throw databaseUnavailable(new BusyPoolError());
       throw isDatabaseUnavailable(error) ? databaseUnavailable(error) : error;
     }
+  }
+
+  /** Takes a place for a transaction of background work. @returns gives it back @throws AppError database_unavailable */
+  async #enterBackground(waitMs: number): Promise<() => void> {
+    // Work of one kind is served in order: otherwise first attempts would keep second ones from ever running.
+    const place = await this.#background.acquire(
+      waitMs <= shortWaitMs ? shortWaitMs : Number.POSITIVE_INFINITY,
+      this.#placeTimeoutMs,
+    );
+    if (place === undefined) throw databaseUnavailable(new BusyPoolError());
+    // A slow transaction must not keep the places of the others.
+    const timer = setTimeout(() => place.becomeLong(), shortWaitMs);
+    return () => {
+      clearTimeout(timer);
+      place.release();
+    };
   }
 
   /** Returns the connection to the pool after everything sent on it was answered. A broken connection is discarded. */

@@ -141,7 +141,7 @@ export class LateEffects {
 
   async #completeFromHistory(scope: TenantScope, { generation, since }: PendingEffect): Promise<void> {
     const { tenantId } = scope;
-    const [past, versions, findBroken] = await this.#read(scope, (tx) =>
+    const [past, versions, findBroken] = await this.#read(tenantId, (tx) =>
       Promise.all([
         readHistoryAt(tx, generation - 1),
         readHistoryOf(tx, generation),
@@ -184,8 +184,8 @@ export class LateEffects {
     });
   }
 
-  #read<T>(scope: TenantScope, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-    const { tenantId } = scope;
-    return this.#options.database.readThrough(scope, ({ query }) => work({ tenantId, query }));
+  #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
+    // The history of a large tenant takes long, and locks nothing: it must not use the places of background work.
+    return this.#options.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
   }
 }
