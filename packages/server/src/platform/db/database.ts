@@ -376,7 +376,12 @@ export class Database {
     }
   }
 
-  /** Takes a place for a transaction of background work. @returns gives it back @throws AppError database_unavailable */
+  /**
+   * Takes a place for a transaction of background work.
+   *
+   * @returns gives the place back
+   * @throws AppError database_unavailable
+   */
   async #enterBackground(waitMs: number): Promise<() => void> {
     // Work of one kind is served in order: otherwise first attempts would keep second ones from ever running.
     const place = await this.#background.acquire(
