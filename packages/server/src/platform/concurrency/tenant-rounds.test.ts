@@ -234,7 +234,7 @@ describe("a tenant whose task failed", () => {
     const { run, started, waits, fail, end } = controlled({ isRare: true });
     run("a");
     await passTime(0);
-    await fail("a");
+    await fail("a", databaseUnavailable(new BusyPoolError()));
     await passTime(999);
     expect(started).toEqual(["a"]);
     await passTime(1);
@@ -242,6 +242,15 @@ describe("a tenant whose task failed", () => {
     await end("a");
     await passTime(3_600_000);
     expect(started).toHaveLength(2);
+  });
+
+  test("waits for the next round after another error, which a repetition would not remedy, if rounds are rare", async () => {
+    const { run, started, fail } = controlled({ isRare: true });
+    run("a");
+    await passTime(0);
+    await fail("a");
+    await passTime(3_600_000);
+    expect(started).toEqual(["a"]);
   });
 
   test("has its failure thrown by the next round", async () => {
