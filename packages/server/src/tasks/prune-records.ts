@@ -17,7 +17,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { ClockWatch } from "../platform/clock-watch.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
-import type { OperatorScope } from "../platform/db/database.ts";
+import type { OperatorScope } from "../platform/db/scope.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { empty } from "../platform/outcome.ts";

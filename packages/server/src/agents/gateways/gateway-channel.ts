@@ -4,7 +4,7 @@ import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
-import type { TenantScope } from "../../platform/db/database.ts";
+import type { TenantScope } from "../../platform/db/scope.ts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { AgentChannel, type AgentChannelOptions, type TenantParts } from "../channel/agent-channel.ts";
 import { GatewayConnection, type PresentedGateway } from "./gateway-connection.ts";

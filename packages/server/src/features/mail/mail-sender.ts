@@ -10,7 +10,7 @@ import type { CommandRunner } from "../../platform/command.ts";
 import { allSettled } from "../../platform/concurrency/all-settled.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import { TenantRetries } from "../../platform/concurrency/tenant-retries.ts";
-import type { TenantScope } from "../../platform/db/database.ts";
+import type { TenantScope } from "../../platform/db/scope.ts";
 import type { Log } from "../../platform/log.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./mail.queries.ts";

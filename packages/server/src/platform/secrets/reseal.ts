@@ -4,7 +4,8 @@
  */
 import { isOutage } from "../background-failures.ts";
 import { fingerprintOf } from "../db/announced-master-key.ts";
-import type { Database, Scope, Transaction } from "../db/database.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import type { Scope } from "../db/scope.ts";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
