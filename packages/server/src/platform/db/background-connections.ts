@@ -1,7 +1,7 @@
-import { shortWaitMs, WaitPlaces } from "../concurrency/wait-places.ts";
+import { LockWaitSlots, shortWaitMs } from "../concurrency/lock-wait-slots.ts";
 import { BusyPoolError, databaseUnavailable } from "./database-errors.ts";
 
-/** The minimum time for which background work waits for its turn, in milliseconds. */
+/** The minimum time for which background work waits for a slot, in milliseconds. */
 const minTimeoutMs = 10_000;
 
 /**
@@ -9,12 +9,14 @@ const minTimeoutMs = 10_000;
  * (docs/decisions/0271-rounds-of-tenants.md). Work with long waits for locks has connections of its own.
  */
 export class BackgroundConnections {
-  readonly #places: WaitPlaces;
+  readonly #slots: LockWaitSlots;
   readonly #timeoutMs: number;
 
   constructor(poolSize: number, connectTimeoutMs: number) {
     const long = Math.max(1, Math.floor(poolSize / 5));
-    this.#places = new WaitPlaces({ long, short: Math.max(1, Math.floor(poolSize / 2) - long) });
+    const short = Math.max(1, Math.floor(poolSize / 2) - long);
+    // Otherwise, first attempts would starve second attempts.
+    this.#slots = new LockWaitSlots({ short, long }, "first come, first served");
     this.#timeoutMs = Math.max(connectTimeoutMs, minTimeoutMs);
   }
 
@@ -26,15 +28,13 @@ export class BackgroundConnections {
    * @throws AppError database_unavailable
    */
   async enter(waitMs: number): Promise<() => void> {
-    // Work of one kind is served in order: otherwise first attempts would keep second ones from ever running.
-    const kind = waitMs <= shortWaitMs ? shortWaitMs : Number.POSITIVE_INFINITY;
-    const place = await this.#places.acquire(kind, this.#timeoutMs);
-    if (place === undefined) throw databaseUnavailable(new BusyPoolError());
-    // A slow transaction must not delay the others.
-    const timer = setTimeout(() => place.becomeLong(), shortWaitMs);
+    const slot = await this.#slots.acquire(waitMs, this.#timeoutMs);
+    if (slot === undefined) throw databaseUnavailable(new BusyPoolError());
+    // A slow transaction must not occupy a slot for short waits.
+    const timer = setTimeout(() => slot.becomeLong(), shortWaitMs);
     return () => {
       clearTimeout(timer);
-      place.release();
+      slot.release();
     };
   }
 }
