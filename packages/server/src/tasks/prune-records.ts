@@ -55,7 +55,7 @@ export class RecordPruning {
     this.#rounds = new TenantRounds({ log: options.log, failed, isRare: true });
   }
 
-  /** @throws AppError database_unavailable; the first of the other errors, after all records were tried */
+  /** @throws as `TenantRounds.runPages` */
   async run(): Promise<void> {
     const { log, runner, watch } = this.#options;
     const jumped = () => log.warn("the clock jumped by more than an hour; audit records are not pruned for 12 hours");
