@@ -5,6 +5,7 @@
 
 import { canonicalAddress } from "@gatehouse/addresses/ip-block";
 import { ConfigurationHolder } from "@gatehouse/agent-core/configuration/configuration-holder";
+import { expectedSigner, rotatedTrust } from "@gatehouse/agent-core/configuration/pinned-trust";
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import { type HostResolver, hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
@@ -17,7 +18,7 @@ import { deviceConfigurationFault, type UnreadConfiguration } from "@gatehouse/a
 import type { DeviceFailureReason, DeviceHeartbeat } from "@gatehouse/agent-protocol/device/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
+import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { contentProblem, isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
@@ -117,21 +118,19 @@ export class DeviceAgent {
    */
   async trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
     const known = this.#trust;
-    if (known === undefined) {
-      const trust = { tenant, signingKey };
-      await this.#parts.folder.storeTrust(trust);
-      this.#trust = trust;
-    } else if (known.tenant === tenant && known.signingKey === signingKey) {
-      return;
-    } else if (known.tenant === tenant && leadsTo(known.signingKey, signingKey, handovers, isSignedBy)) {
-      const { latestSignedBy = known.signingKey } = known;
-      const trust = { ...known, signingKey, latestSignedBy };
-      await this.#parts.folder.storeTrust(trust);
-      this.#trust = trust;
-      this.#parts.log("control plane has rotated the signing key", { signingKey });
-    } else {
+    if (known?.tenant === tenant && known.signingKey === signingKey) return;
+    const trust =
+      known === undefined
+        ? { tenant, signingKey }
+        : known.tenant === tenant
+          ? rotatedTrust(known, signingKey, handovers)
+          : undefined;
+    if (trust === undefined) {
       throw new Error("The control plane offers another tenant or signing key than the pinned one.");
     }
+    await this.#parts.folder.storeTrust(trust);
+    this.#trust = trust;
+    if (known !== undefined) this.#parts.log("control plane has rotated the signing key", { signingKey });
   }
 
   /** Applies a configuration, or returns why not. Never throws: the control plane receives the failure. */
@@ -255,10 +254,7 @@ export class DeviceAgent {
     const trust = this.#trust;
     if (trust === undefined) return failed("forged", "This device has no pinned signing key yet.");
     const name = configurationName(given.header, sha256);
-    // Only the stored configuration may be older than the pinned key. Its hash is pinned too.
-    const isLatest = !isNew && name.hash === trust.latest?.hash;
-    const { latestSignedBy, ...withoutSigner } = trust;
-    const signingKey = (isLatest ? latestSignedBy : undefined) ?? trust.signingKey;
+    const { signingKey, accepted } = expectedSigner(trust, name, isNew);
     const expected = { device, now: clock.now(), tenant: trust.tenant, signingKey, latest: trust.latest };
     const fault = deviceConfigurationFault(given, expected, {
       sha256,
@@ -281,7 +277,7 @@ export class DeviceAgent {
       await this.#restore(previous);
       return failed("not_applied", errorMessage(error));
     }
-    this.#trust = { ...(isLatest ? trust : withoutSigner), latest: name };
+    this.#trust = accepted;
     if (isNew || trust.latest?.hash !== name.hash) await this.#holder.persist(configuration, this.#trust);
     if (isNew) {
       log("applied a configuration", {

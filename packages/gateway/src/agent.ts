@@ -5,14 +5,14 @@
 
 import type { Clock } from "@gatehouse/agent-core/clock";
 import { ConfigurationHolder } from "@gatehouse/agent-core/configuration/configuration-holder";
-import { isSignedBy } from "@gatehouse/agent-core/crypto/signatures";
+import { expectedSigner, rotatedTrust } from "@gatehouse/agent-core/configuration/pinned-trust";
 import { errorMessage, type Log } from "@gatehouse/agent-core/log";
 import { SerialQueue } from "@gatehouse/agent-core/serial-queue";
 import type { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
+import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import { limitedContent } from "./configuration/limited-content.ts";
 import type { StateFolder } from "./configuration/state-folder.ts";
 import { contentAt, endedDevices, nextChangeAt } from "./configuration/time-windows.ts";
@@ -138,24 +138,18 @@ export class Agent {
    */
   async trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
     const known = this.#trust;
-    if (known === undefined) {
-      const trust = { signingKey };
-      await this.#parts.folder.storeTrust(trust);
-      this.#trust = trust;
-    } else if (known.signingKey === signingKey) {
-      return;
-    } else if (leadsTo(known.signingKey, signingKey, handovers, isSignedBy)) {
-      const { latestSignedBy = known.signingKey } = known;
-      const formerKeys = [...(known.formerKeys ?? []), known.signingKey];
-      const trust = { ...known, signingKey, formerKeys, latestSignedBy };
-      await this.#parts.folder.storeTrust(trust);
-      this.#trust = trust;
-      this.#parts.log("control plane has rotated the signing key", { signingKey });
-    } else {
+    if (known?.signingKey === signingKey) return;
+    const rotated = known === undefined ? { signingKey } : rotatedTrust(known, signingKey, handovers);
+    if (rotated === undefined) {
       throw new Error(
         `The control plane offers another signing key than the pinned one. If the control plane was set up again, empty the state folder and delete the interface: ip link delete dev ${this.#parts.wireGuard.name}`,
       );
     }
+    const trust =
+      known === undefined ? rotated : { ...rotated, formerKeys: [...(known.formerKeys ?? []), known.signingKey] };
+    await this.#parts.folder.storeTrust(trust);
+    this.#trust = trust;
+    if (known !== undefined) this.#parts.log("control plane has rotated the signing key", { signingKey });
   }
 
   /** Enforces a configuration, or returns why not. Never throws: the control plane receives the failure. */
@@ -271,13 +265,10 @@ export class Agent {
     if (trust === undefined) return failed("forged", "This agent has no pinned signing key yet.");
     const { configuration } = checked;
     const { header } = configuration.envelope;
-    // Only the stored configuration may be older than the pinned key. Its hash is pinned too.
-    const isLatest = !isNew && nameOf(header).hash === trust.latest?.hash;
-    const { latestSignedBy, ...withoutSigner } = trust;
-    const signingKey = (isLatest ? latestSignedBy : undefined) ?? trust.signingKey;
+    const name = nameOf(header);
+    const { signingKey, accepted } = expectedSigner(trust, name, isNew);
     const refusal = refusalOf(configuration, { ...trust, signingKey }, clock.now());
     if (refusal !== undefined) return failed(refusal.reason, refusal.message);
-    const name = nameOf(header);
     if (this.enforces?.hash === name.hash) return { state: "applied", configuration: name };
     const previous = this.#enforced;
     try {
@@ -286,8 +277,7 @@ export class Agent {
       await this.#limitOrRestore(configuration, previous);
       return failed("not_applied", errorMessage(error));
     }
-    const former = isLatest ? trust : withoutSigner;
-    this.#trust = { ...former, gateway: header.gateway, tenant: header.tenant, latest: name };
+    this.#trust = { ...accepted, gateway: header.gateway, tenant: header.tenant };
     if (isNew || trust.latest?.hash !== name.hash) await this.#holder.persist(configuration, this.#trust);
     if (isNew) log("applied a configuration", { generation: name.generation });
     await this.#holder.notify(configuration.content);

@@ -1,12 +1,12 @@
 /** The state of a device: its private key, its enrolment, the pinned identity, and the last configuration. */
 import { chmod, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { PinnedTrust } from "@gatehouse/agent-core/configuration/pinned-trust";
 import { isSigningKey } from "@gatehouse/agent-core/crypto/signatures";
 import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
 import { type AgentKeys, publicKeyOf, readAgentKeys, replaceKey } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import type { UnreadConfiguration } from "@gatehouse/agent-protocol/device/envelope";
-import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { isUnreadConfiguration } from "./validate-device-configuration.ts";
 
 /** The device's record at Gatehouse. */
@@ -30,14 +30,8 @@ export interface PendingEnrolment {
 }
 
 /** The pinned identity of the control plane. */
-export interface DeviceTrust {
+export interface DeviceTrust extends PinnedTrust {
   readonly tenant: string;
-  /** An Ed25519 public key: 32 bytes in base64. */
-  readonly signingKey: string;
-  /** The key that signed the latest configuration; absent: `signingKey`. */
-  readonly latestSignedBy?: string | undefined;
-  /** The latest configuration that was ever used, across restarts. */
-  readonly latest?: ConfigurationName | undefined;
 }
 
 export class DeviceFolder {

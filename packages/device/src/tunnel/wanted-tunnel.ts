@@ -149,14 +149,13 @@ function namedByGateway(configuration: DeviceConfiguration, named: NamedAddresse
     const [key] = [...keys].sort((left, right) => weight(right) - weight(left));
     const gateway = key === undefined ? undefined : gatewayOf[key];
     if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
-    if (local.resolvers.has(address) || local.routers.has(address)) {
-      // A name must not move a resolver or a router away from the block that an administrator put it into.
-      if (isInBlock(configuration, address)) continue;
-      if (local.routers.has(address)) {
-        unreachable.push(block);
-        continue;
-      }
+    if (isClosedToNames(configuration, local, address)) {
+      unreachable.push(block);
+      continue;
     }
+    // A name must not move a resolver or a router away from the block that an administrator put it into.
+    const isOfNetwork = local.resolvers.has(address) || local.routers.has(address);
+    if (isOfNetwork && isInBlock(configuration, address)) continue;
     const known = found.get(gateway) ?? [];
     known.push(block);
     found.set(gateway, known);

@@ -1,5 +1,6 @@
 /** Verifies configurations: the signature, the gateway, the order, the expiry and the content's hash. */
 
+import type { PinnedTrust } from "@gatehouse/agent-core/configuration/pinned-trust";
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import type { ConfigurationHeader, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
 import { contentRoot, contentTreeOf } from "@gatehouse/agent-protocol/gateway/content-tree";
@@ -9,18 +10,12 @@ import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope"
 import { configurationName as nameWith } from "@gatehouse/agent-protocol/link/envelope";
 
 /** The pinned identity. The agent accepts only configurations of this key, for this gateway, later than the latest. */
-export interface Trust {
-  /** An Ed25519 public key: 32 bytes in base64. */
-  readonly signingKey: string;
+export interface Trust extends PinnedTrust {
   /** The keys that were pinned before, and led to the current one. Nothing that they sign is accepted. */
   readonly formerKeys?: readonly string[] | undefined;
-  /** The key that signed the latest configuration; absent: `signingKey`. */
-  readonly latestSignedBy?: string | undefined;
   /** Undefined until the first configuration. */
   readonly gateway?: string | undefined;
   readonly tenant?: string | undefined;
-  /** The latest configuration that was ever enforced, across restarts. */
-  readonly latest?: ConfigurationName | undefined;
 }
 
 export interface Refusal {

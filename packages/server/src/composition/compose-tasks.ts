@@ -111,9 +111,8 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
   const { database } = runner;
   const { keys, guard } = runner.audit;
   const { checkpointSeconds, retentionDays } = audit ?? { checkpointSeconds: 60, retentionDays: undefined };
-  const roundsOf = (failed: string) => new TenantRounds({ log, failed, isRare: true });
-  const sealing = roundsOf("failed to seal the access history of a tenant; will retry");
-  const signing = roundsOf("failed to sign the head of an audit record; will retry");
+  const sealing = rareRounds(log, "failed to seal the access history of a tenant; will retry");
+  const signing = rareRounds(log, "failed to sign the head of an audit record; will retry");
   const checkpoints = {
     name: "audit-checkpoints",
     intervalMs: checkpointSeconds * 1_000,
@@ -141,10 +140,13 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
   return [checkpoints, retention];
 }
 
+function rareRounds(log: Log, failed: string): TenantRounds {
+  return new TenantRounds({ log, failed, isRare: true });
+}
+
 function retentionTasks({ runner: { database }, clock, log }: TaskDependencies): BackgroundTask[] {
-  const roundsOf = (failed: string) => new TenantRounds({ log, failed, isRare: true });
-  const replies = roundsOf("failed to delete the expired replies of a tenant; will retry");
-  const counts = roundsOf("failed to delete the mail counts of a tenant; will retry");
+  const replies = rareRounds(log, "failed to delete the expired replies of a tenant; will retry");
+  const counts = rareRounds(log, "failed to delete the email counts of a tenant; will retry");
   return [
     {
       name: "outbox-retention",

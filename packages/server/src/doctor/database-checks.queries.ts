@@ -120,12 +120,11 @@ interface AcmeState {
   readonly not_before: Date | null;
   readonly not_after: Date | null;
   readonly error: string | null;
-  readonly next_attempt_at: Date | null;
 }
 
 type StoredCertificate = AcmeState & Pick<AcmeRow, "certificate" | "private_key_ciphertext">;
 
-const selectAcme = `SELECT not_before, not_after, error, next_attempt_at, certificate, private_key_ciphertext
+const selectAcme = `SELECT not_before, not_after, error, certificate, private_key_ciphertext
   FROM acme_certificates WHERE directory_url = $1 AND host = $2`;
 
 async function checkAcme(

@@ -4,6 +4,6 @@ export interface BackgroundTask {
   /** The time between two runs, in milliseconds. */
   readonly intervalMs: number;
   readonly run: () => Promise<void>;
-  /** Ends work that a run has started and not awaited. */
+  /** Ends work that a run has started, and waits for it until a deadline. */
   readonly stop?: () => Promise<void>;
 }

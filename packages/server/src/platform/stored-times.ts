@@ -4,7 +4,7 @@
  */
 
 /** A stored time that is later than now by more than this is of the future, in milliseconds. */
-const toleranceMs = 60_000;
+export const toleranceMs = 60_000;
 /**
  * The same for the times of attempts and the ends of claims, in milliseconds. A replica whose clock is ahead by less
  * keeps its claims.

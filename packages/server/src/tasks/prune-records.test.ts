@@ -98,12 +98,16 @@ test("a clock that is far ahead prunes nothing, and is trusted again 12 hours af
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
 });
 
+function otherReplica() {
+  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
+  const { connection } = own;
+  return startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+}
+
 test("a server that was just started prunes nothing, because its clock may be wrong", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
-  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
-  const { connection } = own;
-  const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  const other = await otherReplica();
   await other.tasks.get("audit-retention")?.runNow();
   expect((await eventsOf()).total).toBe(6);
   clock.advance(dayMs / 2);
@@ -115,9 +119,7 @@ test("a server that was just started prunes nothing, because its clock may be wr
 test("two replicas that prune concurrently prune once", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");
-  const audit = { checkpointSeconds: 86_400, retentionDays: 30 };
-  const { connection } = own;
-  const other = await startTestServer({ connection, clock, operatorKey: server.operatorKey, settings: { audit } });
+  const other = await otherReplica();
   clock.advance(dayMs);
   await Promise.all([prune(), other.tasks.get("audit-retention")?.runNow()]);
   await other.close();

@@ -17,7 +17,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { ClockWatch } from "../platform/clock-watch.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
-import type { OperatorScope } from "../platform/db/database.ts";
+import type { OperatorScope } from "../platform/db/scope.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { empty } from "../platform/outcome.ts";
@@ -55,7 +55,7 @@ export class RecordPruning {
     this.#rounds = new TenantRounds({ log: options.log, failed, isRare: true });
   }
 
-  /** @throws AppError database_unavailable; the first of the other errors, after all records were tried */
+  /** @throws as `TenantRounds.runPages` */
   async run(): Promise<void> {
     const { log, runner, watch } = this.#options;
     const jumped = () => log.warn("the clock jumped by more than an hour; audit records are not pruned for 12 hours");

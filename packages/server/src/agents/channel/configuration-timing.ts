@@ -1,13 +1,14 @@
 /** Times of the agent protocol that gateways and devices share (packages/agent-protocol, SPEC.md). */
 
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
+import { toleranceMs } from "../../platform/stored-times.ts";
 
 type Order = Pick<ConfigurationName, "generation" | "issuedAt">;
 
 /** The most by which the clocks of replicas differ, in milliseconds. */
-export const clockToleranceMs = 60_000;
+export const clockToleranceMs = toleranceMs;
 
-/** If the clock is set back by more than this, what was computed for a later time is replaced, in milliseconds. */
+/** How far the clock may be set back before later content is recomputed, in milliseconds. */
 export const setBackToleranceMs = 5_000;
 
 /** An agent that does not answer a configuration for this long is disconnected, in milliseconds. */
@@ -56,10 +57,10 @@ export function issueTime(latest: Order | undefined, generation: number, now: nu
  * @returns a generation that is not a safe integer if nothing can follow
  */
 export function orderToFollow(claimed: Order, now: number): Order {
-  return isOfFuture(claimed, now) ? { generation: claimed.generation + 1, issuedAt: 0 } : claimed;
+  return isIssuedInFuture(claimed, now) ? { generation: claimed.generation + 1, issuedAt: 0 } : claimed;
 }
 
 /** Whether a configuration claims to be issued later than any clock of a replica allows. */
-export function isOfFuture({ issuedAt }: Pick<Order, "issuedAt">, now: number): boolean {
+export function isIssuedInFuture({ issuedAt }: Pick<Order, "issuedAt">, now: number): boolean {
   return issuedAt > now + clockToleranceMs;
 }

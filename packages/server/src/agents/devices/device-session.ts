@@ -18,7 +18,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { AgentSession } from "../channel/agent-connection.ts";
 import {
   answerTimeoutMs,
-  isOfFuture,
+  isIssuedInFuture,
   issueTime,
   orderToFollow,
   RefusalBackoff,
@@ -158,7 +158,7 @@ export class DeviceSession implements AgentSession {
   #isCurrent(held: Held | undefined): boolean {
     const { hash, lifeMs } = this.#wanted;
     const now = this.#now();
-    return held?.content === hash && held.lifeMs === lifeMs && now < held.renewAt && !isOfFuture(held.name, now);
+    return held?.content === hash && held.lifeMs === lifeMs && now < held.renewAt && !isIssuedInFuture(held.name, now);
   }
 
   /** Agents accept only later configurations, also if clocks differ or the database was restored from a backup. */

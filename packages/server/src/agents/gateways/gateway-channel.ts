@@ -4,7 +4,7 @@ import { heartbeatTimeoutMs } from "@gatehouse/agent-protocol/link/frames";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
 import { storeGatewayReports } from "../../features/gateways/gateways.api.ts";
 import { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
-import type { TenantScope } from "../../platform/db/database.ts";
+import type { TenantScope } from "../../platform/db/scope.ts";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import { AgentChannel, type AgentChannelOptions, type TenantParts } from "../channel/agent-channel.ts";
 import { GatewayConnection, type PresentedGateway } from "./gateway-connection.ts";
@@ -58,9 +58,9 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
   }
 
   /**
-   * Finds the gateways of every replica that missed their heartbeats, also if their replica is gone. While no replica
-   * ran, or none reached the database, no heartbeat could be stored. Silence counts only after that. The time is the
-   * database's, as that of the heartbeats: the clocks of replicas differ.
+   * Finds the gateways of every replica that missed their heartbeats, even if their replica is gone. While no replica
+   * ran, or none reached the database, no heartbeat could be stored. Silence counts only after that. The check and
+   * the heartbeats use the database's time, because the clocks of replicas differ.
    */
   async detectSilence(): Promise<void> {
     const { runner } = this.#options;
@@ -71,13 +71,13 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     const countsSilence = this.#mayCountSilence(searchedAt.getTime());
     await this.#rounds.run(tenantIds, async (tenantId, waitMs) => {
       const scope = { kind: "tenant", tenantId, waitMs } as const;
-      // The task may have waited: heartbeats that arrived meanwhile are not of the future.
+      // The task may have waited: heartbeats received since the search are valid.
       const now = runner.sharedTime.now();
-      // The database's clock was ahead: a gateway that is silent since then must not stay ONLINE until that time.
+      // If the database's clock was ahead, a silent gateway must not stay ONLINE until the stored time.
       await runner.database.transaction(scope, ({ query }) =>
-        queries.takeHeartbeatsAsNow({ tenantId, query }, now, silentBatch),
+        queries.resetFutureHeartbeats({ tenantId, query }, now, silentBatch),
       );
-      // After a wait that could hide an outage, the next search decides.
+      // A long wait can hide an outage of the database. The next check then decides.
       const isCurrent = countsSilence && now.getTime() - searchedAt.getTime() <= outageMs;
       while (isCurrent && (await this.#recordSilent(scope, now, silentBefore(now))));
     });
@@ -120,18 +120,18 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
   }
 
   /** @returns whether the tenant may have more silent gateways */
-  async #recordSilent(scope: TenantScope, now: Date, before: Date): Promise<boolean> {
+  async #recordSilent(scope: TenantScope, now: Date, heardBefore: Date): Promise<boolean> {
     const { runner, clock } = this.#options;
     const { tenantId, waitMs } = scope;
     const ids = await runner.database.snapshot(scope, ({ query }) =>
-      queries.silentGateways({ tenantId, query }, before, silentBatch),
+      queries.silentGateways({ tenantId, query }, heardBefore, silentBatch),
     );
     const reports = ids.map((gatewayId) => ({ gatewayId }));
     await storeGatewayReports(runner, tenantId, reports, clock.now(), waitMs);
     const replicasBefore = new Date(now.getTime() - replicaTimeoutMs);
     await runner.database.transaction(scope, ({ query }) =>
       Promise.all([
-        queries.unwatchGateways({ tenantId, query }, ids, before),
+        queries.unwatchGateways({ tenantId, query }, ids, heardBefore),
         queries.clearReplicaGenerations({ tenantId, query }, replicasBefore),
       ]),
     );

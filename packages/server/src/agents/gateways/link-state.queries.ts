@@ -314,50 +314,45 @@ const selectOfFuture = statement<{ gateway_id: string }, [tenantId: string, now:
   `SELECT gateway_id FROM gateway_links
    WHERE tenant_id = $1 AND is_watched AND ${ofFuture("last_heartbeat", "$2")} LIMIT $3`,
 );
-// Rows that another transaction has locked are left to the next check.
-const takeLinksAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
-  "gateway_link.take_links_as_now",
-  `UPDATE gateway_links AS link SET last_heartbeat = $3
-   FROM (
-     SELECT gateway_id FROM gateway_links
-     WHERE tenant_id = $1 AND gateway_id = ANY ($2::uuid[]) AND ${ofFuture("last_heartbeat", "$3")}
-     ORDER BY gateway_id FOR NO KEY UPDATE SKIP LOCKED
-   ) AS free
-   WHERE link.tenant_id = $1 AND link.gateway_id = free.gateway_id`,
-);
-const takeGatewaysAsNow = statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
-  "gateway_link.take_gateways_as_now",
-  `UPDATE gateways AS item SET last_online = $3
-   FROM (
-     SELECT id FROM gateways
-     WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) AND ${ofFuture("last_online", "$3")}
-     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED
-   ) AS free
-   WHERE item.tenant_id = $1 AND item.id = free.id`,
-);
+const resetLinks = resetOf("gateway_link.reset_future", "gateway_links", "gateway_id", "last_heartbeat");
+const resetGateways = resetOf("gateway_link.reset_future_gateways", "gateways", "id", "last_online");
 
-/**
- * Finds the tenants with gateways that were last heard before a time, and whose silence is not recorded yet, or whose
- * last heartbeat is of the future.
- */
-export async function tenantsToCheck(tx: Transaction, before: Date, now: Date): Promise<readonly string[]> {
-  return (await tx.query(selectTenantsToCheck, before, now)).map(({ tenant_id: id }) => id);
+/** Sets times in the future to the current one. Rows that another transaction has locked are left to the next check. */
+function resetOf(name: string, table: string, id: string, time: string) {
+  return statement<never, [tenantId: string, ids: readonly string[], now: Date]>(
+    name,
+    `UPDATE ${table} AS item SET ${time} = $3
+     FROM (
+       SELECT ${id} FROM ${table}
+       WHERE tenant_id = $1 AND ${id} = ANY ($2::uuid[]) AND ${ofFuture(time, "$3")}
+       ORDER BY ${id} FOR NO KEY UPDATE SKIP LOCKED
+     ) AS free
+     WHERE item.tenant_id = $1 AND item.${id} = free.${id}`,
+  );
 }
 
-/** Takes heartbeats of the future as received now, so that silence since then counts. */
-export async function takeHeartbeatsAsNow(tx: TenantTx, now: Date, limit: number): Promise<void> {
+/**
+ * Finds the tenants with gateways to check. Their last heartbeat is in the future, or it is earlier than `heardBefore`
+ * and their silence is not recorded yet.
+ */
+export async function tenantsToCheck(tx: Transaction, heardBefore: Date, now: Date): Promise<readonly string[]> {
+  return (await tx.query(selectTenantsToCheck, heardBefore, now)).map(({ tenant_id: id }) => id);
+}
+
+/** Sets heartbeats in the future to the current time, so that silence is counted from now. */
+export async function resetFutureHeartbeats(tx: TenantTx, now: Date, limit: number): Promise<void> {
   const ids = (await tx.query(selectOfFuture, tx.tenantId, now, limit)).map(({ gateway_id: id }) => id);
   if (ids.length === 0) return;
-  await tx.query(takeLinksAsNow, tx.tenantId, ids, now);
-  await tx.query(takeGatewaysAsNow, tx.tenantId, ids, now);
+  await tx.query(resetLinks, tx.tenantId, ids, now);
+  await tx.query(resetGateways, tx.tenantId, ids, now);
 }
 
 /** Finds gateways of one tenant that were last heard before a time, and whose silence is not recorded yet. */
-export async function silentGateways(tx: TenantTx, before: Date, limit: number): Promise<readonly string[]> {
-  return (await tx.query(selectSilent, tx.tenantId, before, limit)).map(({ gateway_id: id }) => id);
+export async function silentGateways(tx: TenantTx, heardBefore: Date, limit: number): Promise<readonly string[]> {
+  return (await tx.query(selectSilent, tx.tenantId, heardBefore, limit)).map(({ gateway_id: id }) => id);
 }
 
 /** Records that the silence of gateways was detected. A gateway that was heard meanwhile stays watched. */
-export async function unwatchGateways(tx: TenantTx, ids: readonly string[], before: Date): Promise<void> {
-  await tx.query(unwatch, tx.tenantId, ids, before);
+export async function unwatchGateways(tx: TenantTx, ids: readonly string[], heardBefore: Date): Promise<void> {
+  await tx.query(unwatch, tx.tenantId, ids, heardBefore);
 }

@@ -2,7 +2,8 @@ import type { Permission } from "@gatehouse/contract/permissions";
 import type { ActorType } from "@gatehouse/contract/records/event";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import type { Actor } from "../../platform/change.ts";
-import type { Database, TenantScope, Transaction } from "../../platform/db/database.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { TenantScope } from "../../platform/db/scope.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { Database, Scope, Transaction } from "../../platform/db/database.ts";
+import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Scope } from "../../platform/db/scope.ts";
 import { createLog } from "../../platform/log.ts";
 import { KeyUsage } from "./key-usage.ts";
 

@@ -8,9 +8,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { isTemporary } from "../../platform/background-failures.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import { allSettled } from "../../platform/concurrency/all-settled.ts";
+import { shortWaitMs } from "../../platform/concurrency/lock-wait-slots.ts";
 import { Semaphore } from "../../platform/concurrency/semaphore.ts";
 import { TenantRetries } from "../../platform/concurrency/tenant-retries.ts";
-import type { TenantScope } from "../../platform/db/database.ts";
+import type { TenantScope } from "../../platform/db/scope.ts";
 import type { Log } from "../../platform/log.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import * as queries from "./mail.queries.ts";
@@ -25,8 +26,6 @@ const maxConnections = 20;
 const mailsAtOnce = 5;
 /** How long a claim lasts, in milliseconds: longer than an attempt. */
 const claimMs = 150_000;
-/** How long the last attempt to store a result waits for locks when the replica stops, in milliseconds. */
-const lastWaitMs = 2_000;
 
 export interface MailSenderOptions {
   readonly runner: Pick<CommandRunner, "database" | "clock" | "secrets" | "publicUrl">;
@@ -104,7 +103,7 @@ export class MailSender {
     } catch (error) {
       if (this.#inTurn.size === 0) throw error;
       // The turns in progress can take minutes. Other tenants must not wait for them.
-      log.warn({ err: error }, "failed to search for due mails; will retry");
+      log.warn({ err: error }, "failed to search for due emails; will retry");
     }
     return tenants.filter((tenantId) => !this.#inTurn.has(tenantId) && this.#retries.isDue(tenantId));
   }
@@ -112,12 +111,12 @@ export class MailSender {
   /** Never rejects. The emails of a turn that failed are claimed by a later one. */
   async #turn(tenantId: string): Promise<void> {
     try {
-      // Without claimed emails, a command of the tenant has locked them, or another replica was faster.
+      // If nothing was claimed, a command holds the locks, or another replica claimed the emails first.
       if ((await this.#sendSome(tenantId)) > 0) this.#retries.succeeded(tenantId);
       else this.#retries.postpone(tenantId);
     } catch (error) {
       const retryMs = this.#retries.failed(tenantId);
-      this.#options.log.warn({ tenantId, err: error, retryMs }, "failed to send mails of a tenant; will retry");
+      this.#options.log.warn({ tenantId, err: error, retryMs }, "failed to send emails of a tenant; will retry");
     }
     this.#inTurn.delete(tenantId);
     this.#wakeUp();
@@ -181,14 +180,14 @@ export class MailSender {
         ? { status: "sent", failures: mail.failures, error: null, nextAttemptAt: null }
         : afterFailure(failure, { createdAt: new Date(mail.created_at), failures: mail.failures }, now);
     // The text of the server is for the tenant's administrators. It can contain the address of the user.
-    if (failure !== undefined) log.warn({ tenantId, mailId: mail.id, status: result.status }, "failed to send a mail");
+    if (failure !== undefined)
+      log.warn({ tenantId, mailId: mail.id, status: result.status }, "failed to send an email");
     await this.#settle(turn, (tx) => queries.settleMail(tx, { id: mail.id, attemptId }, result, now));
   }
 
   /**
-   * Stores the result of an email, one at a time of a tenant, so that its locks hold up few connections to the
-   * database. It repeats that while the claim lasts, and once more when the replica stops: without a result, the email
-   * is sent again.
+   * Stores the result of an email, one at a time per tenant, so that a locked tenant blocks few connections. Retries
+   * until the claim expires, and once more at shutdown: without a result, the email is sent again.
    */
   async #settle({ tenantId, until, settling }: Turn, settle: (tx: TenantTx) => Promise<void>): Promise<void> {
     const { runner, signal } = this.#options;
@@ -196,7 +195,7 @@ export class MailSender {
     try {
       for (;;) {
         const isLast = signal.aborted;
-        const waitMs = isLast ? lastWaitMs : this.#retries.waitMs(tenantId);
+        const waitMs = isLast ? shortWaitMs : this.#retries.waitMs(tenantId);
         try {
           return await this.#inside({ kind: "tenant", tenantId, waitMs }, settle);
         } catch (error) {

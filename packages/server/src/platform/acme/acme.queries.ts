@@ -21,7 +21,6 @@ export interface AcmeRow {
   readonly not_before: string | null;
   readonly not_after: string | null;
   readonly failures: number;
-  readonly next_attempt_at: string | null;
 }
 
 /** The proof of control of the host, for which an authority asks. */
@@ -38,8 +37,7 @@ export interface IssuedCertificate {
 }
 
 type Name = [directoryUrl: string, host: string];
-const columns =
-  "account_key_ciphertext, certificate, private_key_ciphertext, not_before, not_after, failures, next_attempt_at";
+const columns = "account_key_ciphertext, certificate, private_key_ciphertext, not_before, not_after, failures";
 
 const select = statement<AcmeRow, Name>(
   "acme.read",
@@ -95,8 +93,8 @@ const insertChallenge = statement<
    ON CONFLICT (token) DO UPDATE SET key_authorization = excluded.key_authorization, expires_at = excluded.expires_at
    RETURNING token`,
 );
-// Proofs expire with the claim, so the end of the claim tells those of an order from those of another replica, whose
-// clock may be behind. Proofs of lost replicas remain for a day.
+// Challenges expire with their claim. The expiry therefore identifies the order, even if another replica's clock is
+// behind. Challenges of lost replicas remain for a day.
 const deleteChallenges = statement<never, [host: string, until: Date]>(
   "acme.withdraw",
   "DELETE FROM acme_challenges WHERE host = $1 AND (expires_at = $2 OR expires_at < $2::timestamptz - interval '1 day')",
@@ -114,7 +112,7 @@ export async function insertAcmeAccount(tx: Transaction, name: AcmeName, account
 
 /**
  * @param replacesUnusable whether the stored certificate cannot be used
- * @returns undefined if another replica orders, or the time of the next attempt has not come
+ * @returns undefined if another replica orders, or the next attempt is not due
  */
 export async function claimAcmeOrder(
   tx: Transaction,

@@ -15,11 +15,11 @@ const tenantsAtOnce = 500;
  * Safe on every replica: a tenant's row is locked while its entry is written. If one history cannot be sealed, the
  * others are still sealed.
  *
- * @throws AppError database_unavailable; the first of the other errors, after all histories were tried
+ * @throws as `TenantRounds.runPages`
  */
 export async function sealHistory(runner: CommandRunner, clock: Clock, rounds: TenantRounds): Promise<void> {
-  const read = (after: string) =>
-    runner.database.snapshot({ kind: "operator" }, (tx) => tenantsWithOpenHistory(tx, after, tenantsAtOnce));
+  const read = (afterTenantId: string) =>
+    runner.database.snapshot({ kind: "operator" }, (tx) => tenantsWithOpenHistory(tx, afterTenantId, tenantsAtOnce));
   await rounds.runPages(read, (tenantId, waitMs) => sealTenant(runner, clock, tenantId, waitMs));
 }
 

@@ -31,7 +31,7 @@ export interface CheckpointOptions {
  *
  * If one chain cannot be signed, the others are still signed.
  *
- * @throws AppError database_unavailable; the first of the other errors, after all chains were tried
+ * @throws as `TenantRounds.runPages`
  */
 export async function signCheckpoints(options: CheckpointOptions): Promise<void> {
   const { database, guard, keys, clock, rounds } = options;

@@ -1,11 +1,12 @@
 /** The pauses after the first, second … failure, in milliseconds. The last one also follows all further failures. */
 const pausesMs = [1_000, 1_000, 2_000, 2_000, 5_000] as const;
 /**
- * How long an attempt may wait for a lock after no, one, two … failures, in milliseconds. The long ones exceed the time
- * for which a change set may hold the lock of its tenant. They differ, because the shortest wait is served first.
+ * How long an attempt may wait for a lock after zero, one, two … failures, in milliseconds. The long ones exceed the time
+ * for which a change set may hold the lock of its tenant. They differ, so that tenants with fewer failures are served
+ * first.
  */
 const waitsMs = [500, 2_000, 8_500, 9_000, 9_500, 10_000] as const;
-/** The failures of a tenant do not count if its next attempt has been due for this long: its work is gone. */
+/** A failure is forgotten if the tenant's next attempt has been due for this long, in milliseconds. */
 const forgottenAfterMs = 10 * 60_000;
 
 interface Failures {
@@ -15,8 +16,8 @@ interface Failures {
 }
 
 /**
- * The tenants whose work failed, such as those with busy locks. Their next attempts are later, and wait longer. A
- * tenant whose lock is often held thus gets the lock after a few attempts.
+ * The tenants whose work failed, such as those with busy locks. Their next attempt is delayed, and may wait
+ * longer for locks. A tenant whose lock is often held gets the lock after a few attempts.
  */
 export class TenantRetries {
   readonly #failures = new Map<string, Failures>();
@@ -46,7 +47,7 @@ export class TenantRetries {
     return numbered(waitsMs, this.hasFailed(tenantId) ? (this.#failures.get(tenantId)?.count ?? 0) : 0);
   }
 
-  /** Makes the next attempt later, although the last one has not failed. */
+  /** Delays the next attempt without counting a failure. */
   postpone(tenantId: string): void {
     const count = this.#failures.get(tenantId)?.count ?? 0;
     this.#failures.set(tenantId, { count, dueAt: performance.now() + pausesMs[0] });

@@ -15,7 +15,7 @@ const passTime = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 /** Rounds whose tasks end when the test says so. */
 function controlled(options: Partial<TenantRoundsOptions> = {}) {
   const log = { warn: vi.fn(), error: vi.fn() };
-  const rounds = new TenantRounds({ log, failed: "failed to work; will retry", places: 2, ...options });
+  const rounds = new TenantRounds({ log, failed: "failed to work; will retry", slots: 2, ...options });
   const started: string[] = [];
   const waits: number[] = [];
   const running = new Map<string, { readonly end: () => void; readonly fail: (error: unknown) => void }>();
@@ -76,8 +76,8 @@ describe("a round", () => {
     expect(log.error.mock.calls).toEqual([[fields, "failed to work; will retry"]]);
   });
 
-  test("does not wait for a task that takes long, and its place is free", async () => {
-    const { run, started, end } = controlled({ places: 1 });
+  test("does not wait for a slow task, and frees its slot", async () => {
+    const { run, started, end } = controlled({ slots: 1 });
     const round = run("slow", "quick", "other");
     await passTime(1_999);
     expect(started).toEqual(["slow"]);
@@ -97,8 +97,8 @@ describe("a round", () => {
     expect(started.at(-1)).toBe("slow");
   });
 
-  test("ends although all places are taken, and a slow task takes a late place when one is free", async () => {
-    const { run, started, end } = controlled({ places: 2, latePlaces: 1 });
+  test("ends although all slots are taken, and a slow task takes a slow slot when one is free", async () => {
+    const { run, started, end } = controlled({ slots: 2, slowSlots: 1 });
     run("a", "b", "c");
     await passTime(4_000);
     expect(started).toEqual(["a", "b", "c"]);
@@ -106,12 +106,12 @@ describe("a round", () => {
     await passTime(2_000);
     expect(round.isOver).toBe(true);
     expect(started).toHaveLength(3);
-    // Its late place.
+    // Its slow slot.
     await end("a");
     expect(started).toEqual(["a", "b", "c", "d"]);
   });
 
-  test("waits for tasks that may take long", async () => {
+  test("waits for slow tasks if rounds are rare", async () => {
     const { run, end } = controlled({ isRare: true });
     const round = run("a");
     await passTime(3_600_000);
@@ -121,7 +121,7 @@ describe("a round", () => {
   });
 
   test("ends with an error of the whole database, and starts no other task", async () => {
-    const { run, log, started, fail } = controlled({ places: 1 });
+    const { run, log, started, fail } = controlled({ slots: 1 });
     const error = databaseUnavailable(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
     const round = run("a", "b");
     await passTime(0);
@@ -142,7 +142,7 @@ describe("a round", () => {
     ["a free connection of the pool", databaseUnavailable(new BusyPoolError())],
     ["an answer", databaseUnavailable(new Error("Query read timeout"))],
   ])("serves the other tenants if one waits too long for %s", async (_, error) => {
-    const { run, log, started, end, fail } = controlled({ places: 1 });
+    const { run, log, started, end, fail } = controlled({ slots: 1 });
     const round = run("a", "b");
     await passTime(0);
     await fail("a", error);
@@ -195,8 +195,8 @@ describe("a tenant whose task failed", () => {
     expect(round).toEqual({ isOver: true, error: undefined });
   });
 
-  test("once is served before those that fail often, although they take all late places", async () => {
-    const { run, started, fail } = controlled({ latePlaces: 1 });
+  test("once is served before those that fail often, even if those occupy all slow slots", async () => {
+    const { run, started, fail } = controlled({ slowSlots: 1 });
     const hostile = ["x", "y", "z"];
     for (const pauseMs of [1_000, 1_000]) {
       run(...hostile);
@@ -234,7 +234,7 @@ describe("a tenant whose task failed", () => {
     const { run, started, waits, fail, end } = controlled({ isRare: true });
     run("a");
     await passTime(0);
-    await fail("a", databaseUnavailable(new BusyPoolError()));
+    await fail("a", busy());
     await passTime(999);
     expect(started).toEqual(["a"]);
     await passTime(1);
@@ -244,13 +244,27 @@ describe("a tenant whose task failed", () => {
     expect(started).toHaveLength(2);
   });
 
-  test("waits for the next round after another error, which a repetition would not remedy, if rounds are rare", async () => {
+  test("waits for the next round after a permanent failure if rounds are rare", async () => {
     const { run, started, fail } = controlled({ isRare: true });
     run("a");
     await passTime(0);
     await fail("a");
     await passTime(3_600_000);
     expect(started).toEqual(["a"]);
+  });
+
+  test("that meets an outage when it is served again does not fail the next round", async () => {
+    const { run, started, fail, end } = controlled({ isRare: true });
+    run("a");
+    await passTime(0);
+    await fail("a", busy());
+    await passTime(1_000);
+    await fail("a", databaseUnavailable(Object.assign(new Error("refused"), { code: "ECONNREFUSED" })));
+    await passTime(60_000);
+    const next = run("a");
+    await end("a");
+    expect(started).toHaveLength(3);
+    expect(next).toEqual({ isOver: true, error: undefined });
   });
 
   test("has its failure thrown by the next round", async () => {
@@ -321,8 +335,8 @@ describe("at the end of the process", () => {
     expect(log.error).not.toHaveBeenCalled();
   });
 
-  test("tasks that wait for a place end, and the loss is logged", async () => {
-    const { rounds, run, started, task, end, fail, log } = controlled({ places: 1 });
+  test("tasks that wait for a slot end, and the loss is logged", async () => {
+    const { rounds, run, started, task, end, fail, log } = controlled({ slots: 1 });
     run("a", "b");
     await passTime(0);
     const state = finish({ rounds, task }, ["b", "c"]);
@@ -335,7 +349,24 @@ describe("at the end of the process", () => {
     expect(log.error.mock.calls).toEqual([[{ err: error, tenants: 1, tenantIds: ["b"] }, "lost work"]]);
   });
 
-  test("no task is awaited for long", async () => {
+  test("ends rounds that wait for slow tasks, after the deadline, and reads no further page", async () => {
+    const { rounds, task, started } = controlled({ isRare: true });
+    const read = vi.fn(async () => ["a"]);
+    let isOver = false;
+    void rounds.runPages(read, task).then(() => {
+      isOver = true;
+    });
+    await passTime(0);
+    void rounds.stop();
+    await passTime(9_999);
+    expect(isOver).toBe(false);
+    await passTime(1);
+    expect(isOver).toBe(true);
+    expect(read).toHaveBeenCalledOnce();
+    expect(started).toEqual(["a"]);
+  });
+
+  test("waits for no task beyond the deadline", async () => {
     const { rounds, run, started, task, log } = controlled();
     run("a");
     await passTime(0);

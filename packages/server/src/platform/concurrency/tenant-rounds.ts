@@ -1,17 +1,17 @@
 import { isOutage, isTemporary } from "../background-failures.ts";
 import type { Log } from "../log.ts";
+import { LockWaitSlots, shortWaitMs } from "./lock-wait-slots.ts";
 import { TenantRetries } from "./tenant-retries.ts";
-import { shortWaitMs, WaitPlaces } from "./wait-places.ts";
 
 /** The number of tasks that run at the same time, by default. */
-const defaultPlaces = 4;
-/** The number of late tasks that run beside them, by default. */
-const defaultLatePlaces = 2;
+const defaultSlots = 4;
+/** The number of slow tasks that run beside them, by default. */
+const defaultSlowSlots = 2;
 /** Sorts before every id. */
 const nilId = "00000000-0000-0000-0000-000000000000";
-/** A round waits at most this long, and a task that runs for longer is late, in milliseconds. */
+/** A round waits at most this long. A task that runs longer is slow. In milliseconds. */
 const slowMs = 2_000;
-/** How long the end of the process waits for tasks, in milliseconds. */
+/** How long shutdown waits for tasks, in milliseconds. */
 const stopMs = 10_000;
 /** The most tenants that a log message names. */
 const mostNamed = 20;
@@ -27,44 +27,49 @@ export interface TenantRoundsOptions {
   readonly log: Pick<Log, "warn" | "error">;
   /** The log message of a failed task, such as "failed to prune an audit record; will retry". */
   readonly failed: string;
-  /** The number of tasks that run at the same time, except for late ones. */
-  readonly places?: number;
-  /** The number of late tasks that run beside them. */
-  readonly latePlaces?: number;
+  /** The number of tasks that run at the same time, except for slow ones. */
+  readonly slots?: number;
+  /** The number of slow tasks that run beside them. */
+  readonly slowSlots?: number;
   /**
-   * Whether rounds are rare, and not urgent. They wait for all first attempts, however long these take, and a failed
-   * task runs again when the pause of its tenant ends.
+   * Whether rounds are rare, and not urgent. They wait for all first attempts, however long these take, and no task is
+   * slow. The task of a busy tenant runs again when the pause of the tenant ends.
    */
   readonly isRare?: boolean;
 }
 
 interface Round {
   readonly task: TenantTask;
-  /** The error that the tasks of all tenants would have. */
+  /** The outage of the database that ended the round. */
   outage: unknown;
 }
 
 /**
- * Background work for each of many tenants, of which some are busy: their locks are held, or their share of the
- * connections is used. A busy tenant delays no other one.
+ * Runs background work for many tenants, some of them busy: their locks are held, or their share of the connections is
+ * exhausted. A busy tenant does not delay the others (docs/decisions/0271-rounds-of-tenants.md).
  *
- * Few tasks run at the same time, and their waits for locks are short. After a failure, a tenant pauses, and its next
- * task may wait longer. Tasks with long waits, and those that take long, are late: they have a few other places.
- * Tenants with fewer failures are served first. A tenant has one task at a time, and the items of a failed task belong
- * to the next one.
+ * A few tasks run concurrently, and their waits for locks are short. After a failure, a tenant pauses, and its next task
+ * may wait longer. Slow tasks, and tasks with long waits, have separate slots. Tenants with fewer failures are served
+ * first. A tenant has one task at a time, and the next task has the items of a failed one.
  */
 export class TenantRounds {
   readonly #options: TenantRoundsOptions;
   readonly #retries = new TenantRetries();
-  /** The tasks that run or wait for a place, by tenant. */
+  /** The tasks that run or wait for a slot, by tenant. */
   readonly #tasks = new Map<string, Promise<void>>();
-  readonly #places: WaitPlaces;
+  readonly #slots: LockWaitSlots;
+  #endWaiting = () => {};
+  /** Resolves when no task is awaited any more. */
+  readonly #stopped = new Promise<void>((resolve) => {
+    this.#endWaiting = resolve;
+  });
+  #isStopping = false;
   /** The first failure that no caller has received, except for those of busy tenants. */
   #failure: unknown;
 
   constructor(options: TenantRoundsOptions) {
     this.#options = options;
-    this.#places = new WaitPlaces(limitsOf(options));
+    this.#slots = new LockWaitSlots(limitsOf(options));
   }
 
   /** The tenants that a round would leave out now: their tasks are in progress, or they pause. */
@@ -78,14 +83,15 @@ export class TenantRounds {
   }
 
   /**
-   * Runs a task for each tenant that is available, and waits for the first attempts, but not for long. Busy tenants are
-   * only logged.
+   * Runs a task for each tenant that is available, and waits for the first attempts, but not for slow ones. Busy
+   * tenants are only logged.
    *
-   * @throws an error of the whole database; another failure since the last round, after the other tasks
+   * @throws an outage of the database; otherwise the first permanent failure since the last round, after the other tasks
    */
   async run(tenantIds: Iterable<string>, task: TenantTask): Promise<void> {
-    await this.#runSome({ task, outage: undefined }, tenantIds);
-    this.#throwFailure();
+    const round: Round = { task, outage: undefined };
+    await this.#runSome(round, tenantIds);
+    this.#throwFailure(round);
   }
 
   /**
@@ -95,47 +101,52 @@ export class TenantRounds {
    */
   async runPages(read: (afterTenantId: string) => Promise<readonly string[]>, task: TenantTask): Promise<void> {
     const round: Round = { task, outage: undefined };
-    for (let after: string | undefined = nilId; after !== undefined && round.outage === undefined; ) {
-      const tenantIds = await read(after);
+    for (
+      let last: string | undefined = nilId;
+      last !== undefined && round.outage === undefined && !this.#isStopping;
+    ) {
+      const tenantIds = await read(last);
       await this.#runSome(round, tenantIds);
-      after = tenantIds.at(-1);
+      last = tenantIds.at(-1);
     }
-    this.#throwFailure();
+    this.#throwFailure(round);
   }
 
-  /** Starts no further task, and waits for those in progress, but not for long. */
+  /** Starts no further task, and waits for those in progress, but not beyond the deadline. */
   async stop(): Promise<void> {
-    this.#places.close();
+    this.#isStopping = true;
+    this.#slots.close();
     await atMost(stopMs, this.#tasks.values());
+    this.#endWaiting();
   }
 
   /**
-   * Stops, and makes a last attempt for each tenant, also for those that pause. Tenants with fewer failures are first.
+   * Stops, and makes a last attempt for each tenant, including those that pause. Tenants with fewer failures are first.
    *
-   * @param lost the log message for the tenants without success
+   * @param lost the log message for the tenants whose last attempt failed
    */
   async finish(tenantIds: Iterable<string>, task: TenantTask, lost: string): Promise<void> {
-    this.#places.close();
-    const places = new WaitPlaces(limitsOf(this.#options));
+    this.#slots.close();
+    const slots = new LockWaitSlots(limitsOf(this.#options));
     const left = new Set(tenantIds);
     let err: unknown;
     const attempt = async (tenantId: string) => {
       await this.#tasks.get(tenantId);
-      const place = await places.acquire(this.#retries.waitMs(tenantId));
-      if (place === undefined) return;
+      const slot = await slots.acquire(this.#retries.waitMs(tenantId));
+      if (slot === undefined) return;
       try {
         await task(tenantId, shortWaitMs);
         left.delete(tenantId);
       } catch (error) {
         err ??= error;
       } finally {
-        place.release();
+        slot.release();
       }
     };
     const waitMs = (tenantId: string) => this.#retries.waitMs(tenantId);
     const ordered = [...left].sort((one, other) => waitMs(one) - waitMs(other));
     await atMost(stopMs, ordered.map(attempt));
-    places.close();
+    slots.close();
     const tenantIdsLeft = [...left].slice(0, mostNamed);
     if (left.size > 0) this.#options.log.error({ err, tenants: left.size, tenantIds: tenantIdsLeft }, lost);
   }
@@ -149,7 +160,7 @@ export class TenantRounds {
       const started = this.#start(round, tenantId);
       if (!hasFailed) ended.push(started);
     }
-    if (this.#options.isRare === true) await Promise.all(ended);
+    if (this.#options.isRare === true) await Promise.race([Promise.all(ended), this.#stopped]);
     else await atMost(slowMs, ended);
   }
 
@@ -161,34 +172,37 @@ export class TenantRounds {
 
   async #inPlace(round: Round, tenantId: string): Promise<void> {
     const waitMs = this.#retries.waitMs(tenantId);
-    const place = await this.#places.acquire(waitMs);
-    if (place === undefined) return;
-    const timer = this.#options.isRare === true ? undefined : setTimeout(() => place.becomeLong(), slowMs);
+    const slot = await this.#slots.acquire(waitMs);
+    if (slot === undefined) return;
+    const timer = this.#options.isRare === true ? undefined : setTimeout(() => slot.becomeLong(), slowMs);
     try {
       if (round.outage === undefined) await this.#attempt(round, tenantId, waitMs);
     } finally {
       clearTimeout(timer);
-      place.release();
+      slot.release();
     }
   }
 
   /** Never rejects. */
   async #attempt(round: Round, tenantId: string, waitMs: number): Promise<void> {
-    const { log, failed } = this.#options;
+    const { log, failed, isRare = false } = this.#options;
     try {
       await round.task(tenantId, waitMs);
       this.#retries.succeeded(tenantId);
     } catch (error) {
       if (isOutage(error)) {
         round.outage ??= error;
-        this.#failure = error;
         return;
       }
-      if (!isTemporary(error)) this.#failure ??= error;
+      const isBusy = isTemporary(error);
+      if (!isBusy) this.#failure ??= error;
       const retryMs = this.#retries.failed(tenantId);
-      log[isTemporary(error) ? "warn" : "error"]({ err: error, tenantId, retryMs }, failed);
-      if (this.#options.isRare === true && isTemporary(error))
-        setTimeout(() => this.#repeat(round.task, tenantId), retryMs).unref();
+      // Another attempt would not remedy a permanent failure, and the next round of rare rounds is far away.
+      const isRepeated = isRare && isBusy;
+      if (isRepeated) setTimeout(() => this.#repeat(round.task, tenantId), retryMs).unref();
+      const fields = { err: error, tenantId, ...((isRepeated || !isRare) && { retryMs }) };
+      if (isBusy) log.warn(fields, failed);
+      else log.error(fields, failed);
     }
   }
 
@@ -198,14 +212,15 @@ export class TenantRounds {
     }
   }
 
-  #throwFailure(): void {
+  #throwFailure({ outage }: Round): void {
+    if (outage !== undefined) throw outage;
     const failure = this.#failure;
     this.#failure = undefined;
     if (failure !== undefined) throw failure;
   }
 }
 
-function limitsOf({ places: short = defaultPlaces, latePlaces: long = defaultLatePlaces }: TenantRoundsOptions) {
+function limitsOf({ slots: short = defaultSlots, slowSlots: long = defaultSlowSlots }: TenantRoundsOptions) {
   return { short, long };
 }
 

@@ -7,8 +7,9 @@ import { DatabaseProxy } from "../../testing/faults/database-proxy.ts";
 import { createDatabase } from "../../testing/test-database.ts";
 import { until } from "../../testing/until.ts";
 import { isOutage, isTemporary } from "../background-failures.ts";
-import { applicationRole, Database, type Scope, type Transaction } from "./database.ts";
+import { applicationRole, Database, type Transaction } from "./database.ts";
 import type { Pauses } from "./paused-statements.ts";
+import type { Scope } from "./scope.ts";
 import { statement, unprepared } from "./statement.ts";
 
 // A table that every scope can write to. Each test uses its own rows.

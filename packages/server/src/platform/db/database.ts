@@ -1,9 +1,8 @@
 import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
-import { shortWaitMs, WaitPlaces } from "../concurrency/wait-places.ts";
-import { isUuid } from "../ids.ts";
 import { announceMasterKey } from "./announced-master-key.ts";
+import { BackgroundConnections } from "./background-connections.ts";
 import { columnTypes } from "./column-types.ts";
 import {
   BusyPoolError,
@@ -16,6 +15,7 @@ import {
 } from "./database-errors.ts";
 import { PausedStatements, type Pauses } from "./paused-statements.ts";
 import { readInTurns } from "./read-in-turns.ts";
+import { begin, type Scope } from "./scope.ts";
 import { sessionPreparation } from "./session-settings.ts";
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
@@ -28,35 +28,6 @@ export type Connection = Pick<
   pg.ClientConfig,
   "connectionString" | "host" | "port" | "user" | "database" | "ssl" | "stream"
 >;
-
-/** The rows that a transaction can access. The policies in `migrations/` read these settings. */
-export type Scope =
-  | TenantScope
-  /** The operator of the installation. With `tenantId`, also inside that tenant. */
-  | OperatorScope
-  /** The holder of an API key: only the key's own row. `keyHash` is in hexadecimal. */
-  | { readonly kind: "presented-key"; readonly keyHash: string }
-  /** The holder of a console session: only the session's own row. `tokenHash` is in hexadecimal. */
-  | { readonly kind: "presented-session"; readonly tokenHash: string };
-
-export interface TenantScope extends Waits {
-  readonly kind: "tenant";
-  readonly tenantId: string;
-}
-
-export interface OperatorScope extends Waits {
-  readonly kind: "operator";
-  readonly tenantId?: string;
-}
-
-interface Waits {
-  /**
-   * How long background work waits for a lock, and for the tenant's share of the connections, in milliseconds. A lock
-   * that is not free in time fails the query. All background work together uses at most half of the connections, but
-   * at least two. Without it, the limits of statements and connections apply.
-   */
-  readonly waitMs?: number | undefined;
-}
 
 /** An open transaction. Each query is sent at once, without waiting for the previous ones. */
 export interface Transaction {
@@ -92,8 +63,6 @@ export interface DatabaseOptions {
 
 const attempts = 4;
 const defaultConnectTimeoutMs = 2_000;
-/** How long background work waits for its turn at least, in milliseconds. */
-const minPlaceTimeoutMs = 10_000;
 const defaultStatementTimeoutMs = 15_000;
 /** The time by which the server's limit precedes the client's, in milliseconds, because its error is more specific. */
 const answerMarginMs = 1_000;
@@ -107,9 +76,7 @@ export class Database {
   /** The connections that are open. */
   readonly #open = new Set<pg.ClientBase>();
   readonly #shares: TenantShares;
-  /** The connections of background work. */
-  readonly #background: WaitPlaces;
-  readonly #placeTimeoutMs: number;
+  readonly #background: BackgroundConnections;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
   readonly #onUsed: DatabaseOptions["onUsed"];
@@ -123,9 +90,7 @@ export class Database {
     this.#onUsed = options.onUsed;
     this.#poolSize = options.poolSize;
     this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
-    this.#placeTimeoutMs = Math.max(connectTimeoutMs, minPlaceTimeoutMs);
-    const long = Math.max(1, Math.floor(options.poolSize / 5));
-    this.#background = new WaitPlaces({ long, short: Math.max(1, Math.floor(options.poolSize / 2) - long) });
+    this.#background = new BackgroundConnections(options.poolSize, connectTimeoutMs);
     const prepare = sessionPreparation({
       role: applicationRole,
       statement_timeout: statementTimeoutMs,
@@ -352,7 +317,7 @@ export class Database {
       for (const leaveOne of leave.splice(0)) leaveOne();
     };
     try {
-      if (waitMs !== undefined) leave.push(await this.#enterBackground(waitMs));
+      if (waitMs !== undefined) leave.push(await this.#background.enter(waitMs));
       if (tenantId !== undefined) {
         const turn = this.#shares.enter(tenantId, waitMs);
         if (turn !== undefined) await turn;
@@ -374,27 +339,6 @@ export class Database {
         throw databaseUnavailable(new BusyPoolError());
       throw isDatabaseUnavailable(error) ? databaseUnavailable(error) : error;
     }
-  }
-
-  /**
-   * Takes a place for a transaction of background work.
-   *
-   * @returns gives the place back
-   * @throws AppError database_unavailable
-   */
-  async #enterBackground(waitMs: number): Promise<() => void> {
-    // Work of one kind is served in order: otherwise first attempts would keep second ones from ever running.
-    const place = await this.#background.acquire(
-      waitMs <= shortWaitMs ? shortWaitMs : Number.POSITIVE_INFINITY,
-      this.#placeTimeoutMs,
-    );
-    if (place === undefined) throw databaseUnavailable(new BusyPoolError());
-    // A slow transaction must not keep the places of the others.
-    const timer = setTimeout(() => place.becomeLong(), shortWaitMs);
-    return () => {
-      clearTimeout(timer);
-      place.release();
-    };
   }
 
   /** Returns the connection to the pool after everything sent on it was answered. A broken connection is discarded. */
@@ -509,24 +453,4 @@ function settled<T>(work: (transaction: Transaction) => Promise<T>, transaction:
   } catch (error) {
     return Promise.reject(error);
   }
-}
-
-/** BEGIN and the scope as one message. Interpolated values are checked to be hexadecimal digits and dashes. */
-function begin(mode: string, scope: Scope): string {
-  const settings: string[] = [];
-  if (scope.kind === "presented-key") {
-    if (!/^[0-9a-f]{64}$/.test(scope.keyHash)) throw new Error("a key hash is 64 hexadecimal digits");
-    settings.push(`SET LOCAL app.presented_key_hash = '${scope.keyHash}'`);
-  } else if (scope.kind === "presented-session") {
-    if (!/^[0-9a-f]{64}$/.test(scope.tokenHash)) throw new Error("a token hash is 64 hexadecimal digits");
-    settings.push(`SET LOCAL app.presented_session_hash = '${scope.tokenHash}'`);
-  } else {
-    if (scope.kind === "operator") settings.push("SET LOCAL app.operator = 'on'");
-    if (scope.tenantId !== undefined) {
-      if (!isUuid(scope.tenantId)) throw new Error("a tenant's id is a UUID");
-      settings.push(`SET LOCAL app.tenant_id = '${scope.tenantId}'`);
-    }
-    if (scope.waitMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${Math.ceil(scope.waitMs)}`);
-  }
-  return [`BEGIN ${mode}`, ...settings].join("; ");
 }

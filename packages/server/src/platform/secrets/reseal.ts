@@ -3,8 +3,10 @@
  * keeps no state: after an interruption it starts again, and skips what the current key decrypts.
  */
 import { isOutage } from "../background-failures.ts";
+import { shortWaitMs } from "../concurrency/lock-wait-slots.ts";
 import { fingerprintOf } from "../db/announced-master-key.ts";
-import type { Database, Scope, Transaction } from "../db/database.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import type { Scope } from "../db/scope.ts";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
@@ -27,8 +29,8 @@ const rowsAtOnce = 100;
 const tenantsAtOnce = 500;
 const nilUuid = "00000000-0000-0000-0000-000000000000";
 const operator = { kind: "operator" } as const;
-/** How long a busy tenant may delay the others, in milliseconds. The next pass continues with its secrets. */
-const waitMs = 2_000;
+/** How long a busy tenant may delay the others. The next pass continues with its secrets. */
+const waitMs = shortWaitMs;
 
 export interface ResealOptions {
   readonly database: Database;

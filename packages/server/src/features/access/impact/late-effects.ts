@@ -7,7 +7,8 @@ import type { BackgroundTask } from "../../../platform/background-task.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
 import { TenantRounds } from "../../../platform/concurrency/tenant-rounds.ts";
-import type { Database, TenantScope } from "../../../platform/db/database.ts";
+import type { Database } from "../../../platform/db/database.ts";
+import type { TenantScope } from "../../../platform/db/scope.ts";
 import type { Evaluator } from "../../../platform/evaluation/evaluator.ts";
 import { groupBy } from "../../../platform/group-by.ts";
 import { newId } from "../../../platform/ids.ts";
@@ -32,14 +33,14 @@ const lateEffectOperation = "computeAccessEffect";
 const failed = "failed to compute the access impact of a command; will retry";
 
 /**
- * Abandoned effects that this replica completes at the same time, each with the past facts of a tenant. Tenants that
- * failed, and effects that take long, have one of the places.
+ * Abandoned effects that this replica completes concurrently. Each loads past facts of a tenant. Slow effects share one
+ * slot with those of tenants that failed often.
  */
-const completedAtOnce = { places: 1, latePlaces: 1 };
+const completedAtOnce = { slots: 1, slowSlots: 1 };
 
 /** Effects that this replica completes in one run. */
 const effectsInARun = 20;
-/** Effects of tenants that failed, in one run. They must not fill the places of other tenants. */
+/** Effects of tenants that failed, in one run. They must not displace other tenants. */
 const effectsOfFailingTenants = 4;
 
 /**
@@ -185,7 +186,7 @@ export class LateEffects {
   }
 
   #read<T>(tenantId: string, work: (tx: TenantTx) => Promise<T>): Promise<T> {
-    // The history of a large tenant takes long, and locks nothing: it must not use the places of background work.
+    // Reading the history of a large tenant is slow but takes no locks, so it must not occupy a background slot.
     return this.#options.database.readThrough({ kind: "tenant", tenantId }, ({ query }) => work({ tenantId, query }));
   }
 }

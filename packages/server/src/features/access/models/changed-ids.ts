@@ -9,10 +9,10 @@ export function changedIds(type: string, change?: "updated"): string {
   return `SELECT (change ->> 'id')::uuid ${changesSince} AND change ->> 'type' = '${type}'${ofKind}`;
 }
 
-/** SQL for whether any record of the types changed in this way. */
-export function hasChanged(types: readonly string[], change: "deleted" | "updated"): string {
+/** SQL for whether any record of the types was deleted. */
+export function hasDeleted(types: readonly string[]): string {
   const list = types.map((type) => `'${type}'`).join(", ");
-  return `EXISTS (SELECT ${changesSince} AND change ->> 'change' = '${change}' AND change ->> 'type' IN (${list}))`;
+  return `EXISTS (SELECT ${changesSince} AND change ->> 'change' = 'deleted' AND change ->> 'type' IN (${list}))`;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { ResourceFacts } from "@gatehouse/policy/model/facts";
 import type { ProtocolList } from "@gatehouse/policy/model/protocol-lists";
 import { type Statement, statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { changedIds, hasChanged, isAmong } from "./changed-ids.ts";
+import { changedIds, hasDeleted, isAmong } from "./changed-ids.ts";
 import { sharedProtocols } from "./packed/shared-protocols.ts";
 
 interface ResourceRow extends Pick<ResourceFacts, "id" | "name" | "type" | "loadBalancingMode" | "gateways"> {
@@ -115,7 +115,7 @@ const changedResources = `${changedIds("resource")} UNION ALL
       JOIN addresses AS address ON address.tenant_id = offered.tenant_id AND address.id = offered.address_id
       WHERE offered.tenant_id = $1 AND ${isAmong("offered.protocol_id", changedIds("protocol", "updated"))} UNION ALL
       SELECT each.id FROM resources AS each
-      WHERE each.tenant_id = $1 AND ${hasChanged(["address", "gateway"], "deleted")}`;
+      WHERE each.tenant_id = $1 AND ${hasDeleted(["address", "gateway"])}`;
 const selectChanged = statement<ResourceRow, [tenantId: string, since: number, after: string]>(
   "access.changed_resources",
   pageOf(` AND ${isAmong("item.id", changedResources)}`, "$3"),

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
-import type { TenantScope } from "../../../platform/db/database.ts";
+import type { TenantScope } from "../../../platform/db/scope.ts";
 import { newId } from "../../../platform/ids.ts";
 import { keyColumnsOf, knownKeyOf } from "../../../platform/known-keys.ts";
 import { empty } from "../../../platform/outcome.ts";

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
-import { type Place, WaitPlaces } from "./wait-places.ts";
+import { LockWaitSlots, type Slot } from "./lock-wait-slots.ts";
 
-/** Places, and the names of the work that has received one. */
+/** Slots, and the names of the work that has received one. */
 function observed(short: number, long: number) {
-  const places = new WaitPlaces({ short, long });
-  const entered = new Map<string, Place | undefined>();
+  const slots = new LockWaitSlots({ short, long });
+  const entered = new Map<string, Slot | undefined>();
   const enter = (name: string, waitMs: number) => {
-    void places.acquire(waitMs).then((place) => entered.set(name, place));
+    void slots.acquire(waitMs).then((slot) => entered.set(name, slot));
   };
   const release = async (name: string) => {
     await Promise.resolve();
     entered.get(name)?.release();
     await Promise.resolve();
   };
-  return { places, entered, enter, release };
+  return { slots, entered, enter, release };
 }
 
-test("work with long waits leaves the places of short ones free", async () => {
+test("work with long waits leaves the slots of short ones free", async () => {
   const { entered, enter, release } = observed(1, 1);
   enter("long 1", 9_000);
   enter("long 2", 9_000);
@@ -29,7 +29,7 @@ test("work with long waits leaves the places of short ones free", async () => {
   expect([...entered.keys()].at(-1)).toBe("long 2");
 });
 
-test("a free place belongs to the work with the shortest wait, and then to the first", async () => {
+test("a free slot belongs to the work with the shortest wait, and then to the first", async () => {
   const { entered, enter, release } = observed(1, 1);
   for (const [name, waitMs] of [
     ["first", 500],
@@ -55,7 +55,7 @@ test("a free place belongs to the work with the shortest wait, and then to the f
   ]);
 });
 
-test("slow work takes a long place as soon as one is free", async () => {
+test("slow work takes a long slot as soon as one is free", async () => {
   const { entered, enter, release } = observed(1, 1);
   enter("long", 9_000);
   enter("slow", 500);
@@ -73,12 +73,12 @@ test("slow work takes a long place as soon as one is free", async () => {
   expect(entered.has("next long")).toBe(true);
 });
 
-test("work that waits receives no place once the places are closed", async () => {
-  const { places, entered, enter } = observed(1, 1);
+test("work that waits receives no slot once the slots are closed", async () => {
+  const { slots, entered, enter } = observed(1, 1);
   enter("first", 500);
   enter("second", 500);
   await Promise.resolve();
-  places.close();
+  slots.close();
   enter("third", 500);
   await Promise.resolve();
   expect(entered.get("first")).toBeDefined();
@@ -87,11 +87,11 @@ test("work that waits receives no place once the places are closed", async () =>
   expect(entered.get("third")).toBeUndefined();
 });
 
-test("work that gets no place in time gives up, and the next one is served", async () => {
-  const places = new WaitPlaces({ short: 1, long: 1 });
-  const first = await places.acquire(500);
-  expect(await places.acquire(500, 10)).toBeUndefined();
-  const next = places.acquire(500);
+test("work that gets no slot in time gives up, and the next one is served", async () => {
+  const slots = new LockWaitSlots({ short: 1, long: 1 });
+  const first = await slots.acquire(500);
+  expect(await slots.acquire(500, 10)).toBeUndefined();
+  const next = slots.acquire(500);
   first?.release();
   expect(await next).toBeDefined();
 });

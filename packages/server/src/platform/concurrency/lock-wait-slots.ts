@@ -1,55 +1,57 @@
-/** A wait for a lock that is not longer than this is short, in milliseconds. */
+/** Lock waits of up to this time are short, in milliseconds. */
 export const shortWaitMs = 2_000;
 
-export interface PlaceLimits {
-  /** The places of work with short waits. */
+export interface SlotLimits {
+  /** The slots of work with short waits. */
   readonly short: number;
-  /** The places of work with long waits. */
+  /** The slots of work with long waits. */
   readonly long: number;
 }
 
-export interface Place {
+export interface Slot {
   release(): void;
-  /** Takes a place of work with long waits instead, as soon as one is free. */
+  /** Moves to a slot for long waits as soon as one is free. */
   becomeLong(): void;
 }
 
+/** The order in which work of one kind is served. */
+type Order = "shortest wait first" | "first come, first served";
+
 interface Waiting {
   readonly waitMs: number;
-  readonly enter: (place: Place | undefined) => void;
+  readonly enter: (slot: Slot | undefined) => void;
 }
 
-/**
- * Places for work that waits for locks. Work with long waits has places of its own, so that it never delays the rest.
- * A free place belongs to the work with the shortest wait.
- */
-export class WaitPlaces {
-  readonly #free: Record<keyof PlaceLimits, number>;
-  /** Ordered by `waitMs`. */
+/** Slots for work that waits for locks. Work with long waits has separate slots, so that it never delays other work. */
+export class LockWaitSlots {
+  readonly #free: Record<keyof SlotLimits, number>;
+  readonly #order: Order;
+  /** In the order in which they are served. */
   readonly #waiting: Waiting[] = [];
-  /** Places that will become long. */
+  /** Work that waits to move to a slot for long waits. */
   readonly #slow = new Set<() => void>();
   #isClosed = false;
 
-  constructor({ short, long }: PlaceLimits) {
+  constructor({ short, long }: SlotLimits, order: Order = "shortest wait first") {
     this.#free = { short, long };
+    this.#order = order;
   }
 
   /**
-   * Takes a place. Return it with `release`.
+   * Takes a slot. Return it with `release`.
    *
    * @param waitMs how long the work may wait for a lock, in milliseconds
-   * @param timeoutMs how long it may wait for the place, in milliseconds; forever if absent
-   * @returns undefined if the places were closed, or none became free in time
+   * @param timeoutMs how long it may wait for the slot, in milliseconds; forever if absent
+   * @returns undefined if the slots were closed, or none became free in time
    */
-  acquire(waitMs: number, timeoutMs?: number): Promise<Place | undefined> {
+  acquire(waitMs: number, timeoutMs?: number): Promise<Slot | undefined> {
     if (this.#isClosed) return Promise.resolve(undefined);
     return new Promise((resolve) => {
       const waiting = {
         waitMs,
-        enter: (place: Place | undefined) => {
+        enter: (slot: Slot | undefined) => {
           clearTimeout(timer);
-          resolve(place);
+          resolve(slot);
         },
       };
       const giveUp = () => {
@@ -57,13 +59,14 @@ export class WaitPlaces {
         resolve(undefined);
       };
       const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
-      const before = this.#waiting.findLastIndex((other) => other.waitMs <= waitMs);
-      this.#waiting.splice(before + 1, 0, waiting);
+      const isLater =
+        this.#order === "first come, first served" ? () => true : (other: Waiting) => other.waitMs <= waitMs;
+      this.#waiting.splice(this.#waiting.findLastIndex(isLater) + 1, 0, waiting);
       this.#fill();
     });
   }
 
-  /** Gives nobody a place any more, including those that wait. */
+  /** Grants no more slots, not even to waiting work. */
   close(): void {
     this.#isClosed = true;
     for (const { enter } of this.#waiting.splice(0)) enter(undefined);
@@ -81,7 +84,7 @@ export class WaitPlaces {
     }
   }
 
-  #take(first: keyof PlaceLimits): Place {
+  #take(first: keyof SlotLimits): Slot {
     let kind = first;
     this.#free[kind] -= 1;
     const moveToLong = () => {
@@ -105,6 +108,6 @@ export class WaitPlaces {
   }
 }
 
-function kindOf(waitMs: number): keyof PlaceLimits {
+function kindOf(waitMs: number): keyof SlotLimits {
   return waitMs <= shortWaitMs ? "short" : "long";
 }
