@@ -48,9 +48,9 @@ interface Round {
  * Runs background work for many tenants, some of them busy: their locks are held, or their share of the connections is
  * exhausted. A busy tenant does not delay the others (docs/decisions/0271-rounds-of-tenants.md).
  *
- * A few tasks run concurrently, and their waits for locks are short. After a failure, a tenant pauses, and its next task
- * may wait longer. Slow tasks, and tasks with long waits, have separate slots. Tenants with fewer failures are served
- * first. A tenant has one task at a time, and the next task has the items of a failed one.
+ * A few tasks run concurrently, and their waits for locks are short. After a failure, a tenant pauses, and its next
+ * task may wait longer. Slow tasks, and tasks with long waits, have separate slots. Tenants with fewer failures are
+ * served first. A tenant has one task at a time, and the next task has the items of a failed one.
  */
 export class TenantRounds {
   readonly #options: TenantRoundsOptions;
@@ -86,7 +86,7 @@ export class TenantRounds {
    * Runs a task for each tenant that is available, and waits for the first attempts, but not for slow ones. Busy
    * tenants are only logged.
    *
-   * @throws an outage of the database; otherwise the first permanent failure since the last round, after the other tasks
+   * @throws an outage of the database; otherwise the first permanent failure since the last round, after the others
    */
   async run(tenantIds: Iterable<string>, task: TenantTask): Promise<void> {
     const round: Round = { task, outage: undefined };
