@@ -101,14 +101,45 @@ test("broken links, missing paths and unknown npm scripts are found", () => {
   expect(unknownScripts("`npm run nothing` and `npm run build`")).toEqual(["nothing"]);
 });
 
-test("the index of decision records lists each record with its title, status and date", () => {
-  const records = files.filter((path) => /^docs\/decisions\/\d{4}-.*\.md$/.test(path)).toSorted();
-  const expected = records.map((path) => {
-    const [, number, title, status, date] =
-      /^# (\d{4}): (.+)\n\n- Status: (Accepted|Superseded by \d{4})\n- Date: (\d{4}-\d\d-\d\d)\n/.exec(read(path)) ??
-      [];
-    return `| [${number}](${path.replace("docs/decisions/", "")}) | ${title} | ${status} | ${date} |`;
+/** Returns the rows of decision records below each heading of the index. */
+function indexGroups(markdown: string): ReadonlyMap<string, readonly string[]> {
+  const sections = markdown.split(/^## /m).slice(1);
+  return new Map(
+    sections.map((section) => {
+      const [heading = "", ...lines] = section.split("\n");
+      return [heading, lines.filter((line) => line.startsWith("| ["))];
+    }),
+  );
+}
+
+describe("the index of decision records", () => {
+  const index = read("docs/decisions/README.md");
+  const groups = [...indexGroups(index)].filter(([, rows]) => rows.length > 0);
+
+  test("lists each record once, with its title, status and date", () => {
+    const records = files.filter((path) => /^docs\/decisions\/\d{4}-.*\.md$/.test(path)).toSorted();
+    const expected = records.map((path) => {
+      const [, number, title, status, date] =
+        /^# (\d{4}): (.+)\n\n- Status: (Accepted|Superseded by \d{4})\n- Date: (\d{4}-\d\d-\d\d)\n/.exec(read(path)) ??
+        [];
+      return `| [${number}](${path.replace("docs/decisions/", "")}) | ${title} | ${status} | ${date} |`;
+    });
+    expect(groups.flatMap(([, rows]) => rows).toSorted()).toEqual(expected);
   });
-  const index = read("docs/decisions/README.md").split("\n");
-  expect(index.filter((line) => line.startsWith("| ["))).toEqual(expected);
+
+  test.each(groups)("the group %s is sorted by number", (_heading, rows) => {
+    expect(rows).toEqual(rows.toSorted());
+  });
+
+  test("links to every group, in order", () => {
+    const links = [...index.matchAll(/^- \[(.+)\]\(#.+\)$/gm)].map(([, heading]) => heading);
+    expect(links).toEqual(groups.map(([heading]) => heading));
+  });
+
+  test("recommends records that are accepted", () => {
+    const [, recommended = ""] = index.split(/^## /m);
+    const names = [...recommended.matchAll(/^- \[\d{4}\]\((.+)\): /gm)].map(([, name = ""]) => name);
+    expect(names.length).toBeGreaterThan(0);
+    expect(names.filter((name) => !read(`docs/decisions/${name}`).includes("\n- Status: Accepted\n"))).toEqual([]);
+  });
 });

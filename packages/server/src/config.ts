@@ -146,11 +146,11 @@ export const settings = {
   ),
   auditRetentionDays: optional(
     wholeNumber("days", 1, 36_500),
-    "Days to retain audit entries and the history of access. By default, they are never deleted. A server deletes none in the 12 hours after its start or a jump of its clock.",
+    "Days to retain audit entries and the history of access. By default, they are never deleted. A server deletes no entries for 12 hours after it starts or its clock jumps.",
   ),
   webhookAllowedNetworks: optional(
     addressRanges,
-    "IP addresses and CIDR blocks outside the public internet that webhooks may connect to, also without TLS.",
+    "IP addresses and CIDR blocks outside the public internet that webhooks may connect to, with or without TLS.",
   ),
   webhookDisableAfterDays: setting(
     wholeNumber("days", 1, 365),
@@ -159,7 +159,7 @@ export const settings = {
   ),
   providerAllowedNetworks: optional(
     addressRanges,
-    "IP addresses and CIDR blocks outside the public internet that identity providers can be in, also without TLS.",
+    "IP addresses and CIDR blocks outside the public internet that identity providers can be in, with or without TLS.",
   ),
   smtpUrl: secret(
     smtpUrl,
