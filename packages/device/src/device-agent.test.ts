@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
-import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
+import { HostResolver, type LookUp } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { formatLogLine, type Log } from "@gatehouse/agent-core/log";
 import { generatedKeys } from "@gatehouse/agent-core/testing/generated-keys";
@@ -50,16 +50,19 @@ describe("a device's agent", () => {
     readonly token?: string;
     /** The machine's error at the first change. */
     readonly refusal?: string;
+    readonly lookUp?: LookUp;
   }
 
-  async function start({ clock = systemClock, links = true, token = controlPlane.token, refusal }: Start = {}) {
+  async function start(options: Start = {}) {
+    const { clock = systemClock, links = true, token = controlPlane.token, refusal } = options;
+    const { lookUp = async () => ["192.0.2.9"] } = options;
     const folder = new DeviceFolder(state);
     await folder.make();
     const publicKey = await folder.publicKey();
     const tunnel = new RecordingTunnel();
     tunnel.refusal = refusal;
     const say: Log = (message, fields) => void log.push(formatLogLine(message, fields));
-    const hosts = new HostResolver(clock, async () => ["192.0.2.9"]);
+    const hosts = new HostResolver(clock, lookUp);
     const { device } = content;
     const names = new ResolvedNames();
     const localNetwork = async () => network;
@@ -265,6 +268,43 @@ describe("a device's agent", () => {
     clock.setMs = -3 * 3_600_000;
     for (let count = 0; count < 20 && endpoint() !== "192.0.2.1:40001"; count += 1) await check();
     expect(endpoint()).toBe("192.0.2.1:40001");
+  });
+
+  test("does not mistake a correction of the clock for the silence of a gateway", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel } = await start({ clock });
+    await controlPlane.send(controlPlane.signed(content));
+    const [, second] = content.gateways;
+    const check = async (sentBytes: number) => {
+      const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 92, sentBytes };
+      tunnel.live = new Map([[second?.publicKey ?? "", silent]]);
+      const live = vi.spyOn(tunnel, "livePeers");
+      clock.pass(5_000);
+      await agent.performed();
+      expect(live).toHaveBeenCalledOnce();
+      live.mockRestore();
+    };
+    await check(148);
+    await check(1_000);
+    clock.setMs = 60_000;
+    await check(2_000);
+    expect(tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint).toBe("192.0.2.9:51820");
+  });
+
+  test.each([
+    ["the machine slept", 3_600_000],
+    ["the clock was set back", -3_600_000],
+  ])("resolves the endpoints of gateways again after %s", async (_, setMs) => {
+    const clock = new StoppedClock();
+    let address = "192.0.2.9";
+    const { agent, tunnel } = await start({ clock, lookUp: async () => [address] });
+    await controlPlane.send(controlPlane.signed({ ...content }, { expiresAt: clock.time + 86_400_000 }));
+    const [, second] = content.gateways;
+    address = "192.0.2.10";
+    clock.setMs = setMs;
+    clock.pass(5_000);
+    await agent.performed();
+    expect(tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint).toBe("192.0.2.10:51820");
   });
 
   describe("in a network whose addresses are those of names", () => {

@@ -88,8 +88,8 @@ export class DeviceAgent {
   readonly #network: KnownNetwork;
   /** The reconciliation for new names that has not started yet. */
   #nextNames: Promise<void> | undefined;
+  /** The time by the wall clock, so that the machine is reconciled at once after it slept. */
   #reconciledAt = 0;
-  #checkedAt = 0;
   /** The session has ended by the clock of this machine, while the control plane is not connected. */
   #isSessionOver = false;
   /** The machine refused the stored configuration, which is retried. */
@@ -312,7 +312,7 @@ export class DeviceAgent {
     this.#selections = new Map(
       content.gateways.map((gateway) => [
         gateway.publicKey,
-        selectionFor(gateway, previous.get(gateway.publicKey), clock.now()),
+        selectionFor(gateway, previous.get(gateway.publicKey), clock.elapsedMs()),
       ]),
     );
     const paths = new Map(
@@ -405,12 +405,6 @@ export class DeviceAgent {
       await this.#holder.notify(this.configuration);
       return;
     }
-    if (now < this.#checkedAt) {
-      // The clock was set back. Durations that started in the future would never end.
-      this.#selections = new Map();
-      this.#reconciledAt = Number.NEGATIVE_INFINITY;
-    }
-    this.#checkedAt = now;
     let live: ReadonlyMap<string, LivePeer>;
     try {
       live = await tunnel.livePeers();
@@ -419,15 +413,17 @@ export class DeviceAgent {
       await this.#reconcile();
       return;
     }
-    const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, now);
+    const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, clock.elapsedMs());
     if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied);
     const isElsewhere = this.#hasNames && (await this.#network.update());
-    if (!hasMoved && !isElsewhere && now - this.#reconciledAt < reconcileMs) return;
+    // The age is negative after the clock was set back.
+    const age = now - this.#reconciledAt;
+    if (!hasMoved && !isElsewhere && age >= 0 && age < reconcileMs) return;
     await this.#reconcile();
     if (this.#holder.failure !== undefined && this.#trust !== undefined) await this.#holder.persist(used, this.#trust);
   }
 
-  /** Updates the path to each gateway. Returns whether a path changed. */
+  /** Updates the path to each gateway. Returns whether a path changed. `now` is by `clock.elapsedMs()`. */
   #observe(gateways: readonly DeviceGateway[], live: ReadonlyMap<string, LivePeer>, now: number): boolean {
     let hasMoved = false;
     for (const { gateway, publicKey } of gateways) {
