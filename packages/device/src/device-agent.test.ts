@@ -23,12 +23,23 @@ const allowedIps = (tunnel: RecordingTunnel) =>
   [...(tunnel.wanted?.peers.values() ?? [])].map((peer) => peer.allowedIps.slice(2));
 const ofExample = content.gateways.map((gateway) => gateway.allowedIps);
 
+/** @returns a promise, and a function that resolves it */
+function gate() {
+  let go = () => {};
+  const promise = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  return { promise, go: () => go() };
+}
+
 describe("a device's agent", () => {
   let state: string;
   let controlPlane: FakeControlPlane;
   let url: string;
   let log: string[];
   let network: LocalNetwork;
+  /** How often the network was read. */
+  let reads = 0;
   const running: (() => Promise<void>)[] = [];
 
   beforeEach(async () => {
@@ -65,7 +76,10 @@ describe("a device's agent", () => {
     const hosts = new HostResolver(clock, lookUp);
     const { device } = content;
     const names = new ResolvedNames();
-    const localNetwork = async () => network;
+    const localNetwork = async () => {
+      reads += 1;
+      return network;
+    };
     const agent = new DeviceAgent({ device, url, tunnel, folder, names, hosts, localNetwork, clock, log: say });
     await agent.start();
     const link = new DeviceLink({
@@ -331,6 +345,100 @@ describe("a device's agent", () => {
       expect([...(tunnel.wanted?.peers.values() ?? [])].flatMap((peer) => peer.allowedIps)).not.toContain(
         "10.7.0.53/32",
       );
+    });
+
+    /** Lets the next change of the tunnel wait. @returns `isWaiting`, and a function that continues the change */
+    function nextChange(tunnel: RecordingTunnel) {
+      const { promise, go } = gate();
+      const state = { isWaiting: false };
+      const apply = tunnel.apply.bind(tunnel);
+      tunnel.apply = async (wanted) => {
+        tunnel.apply = apply;
+        state.isWaiting = true;
+        await promise;
+        await apply(wanted);
+      };
+      return { state, go };
+    }
+    const movedTo = { resolvers: new Set(["10.7.0.53"]), routers: new Set<string>() };
+
+    test.each(["a question", "a check"])("lets questions wait for the rules of a network that %s finds", async (by) => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      network = movedTo;
+      const { state: change, go } = nextChange(tunnel);
+      const first = by === "a question" ? agent.useResolvers(["10.7.0.53"]) : undefined;
+      await vi.waitUntil(
+        () => {
+          if (first === undefined) clock.pass(5_000);
+          return change.isWaiting;
+        },
+        { timeout: waitLimitMs, interval: 20 },
+      );
+      const bypassedThen = agent.useResolvers(["10.7.0.53"]).then(() => bypassed(tunnel));
+      go();
+      expect(await bypassedThen).toEqual(["10.7.0.53"]);
+      await first;
+    });
+
+    test("tries the rules of another network again before a question is sent, if the machine refuses them", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      network = movedTo;
+      tunnel.refusal = "no memory";
+      await expect(agent.useResolvers(["10.7.0.53"])).rejects.toThrow("no memory");
+      await agent.useResolvers(["10.7.0.53"]);
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    });
+
+    test("lets no question wait for the resolution of gateways, which may be this question", async () => {
+      const clock = new StoppedClock();
+      let isResolving = false;
+      const { promise: resolved, go: finish } = gate();
+      const { agent, tunnel, names } = await start({
+        clock,
+        lookUp: async () => {
+          isResolving = true;
+          if (network === movedTo) await resolved;
+          return ["192.0.2.10"];
+        },
+      });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      clock.time += 120_000;
+      isResolving = false;
+      const changed = agent.namesChanged();
+      // The machine moves while the agent resolves the endpoint of a gateway with the resolvers of the new network.
+      network = movedTo;
+      await vi.waitUntil(() => isResolving, { timeout: waitLimitMs });
+      await agent.useResolvers(["10.7.0.53"]);
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+      finish();
+      await changed;
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    });
+
+    test("reads a new network once", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      network = movedTo;
+      const before = reads;
+      const live = vi.spyOn(tunnel, "livePeers");
+      clock.pass(5_000);
+      await agent.performed();
+      expect(live).toHaveBeenCalledOnce();
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+      expect(reads - before).toBe(1);
     });
 
     test("notices another network without a question", async () => {
