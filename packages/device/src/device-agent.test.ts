@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, rmdir, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { type Clock, systemClock } from "@gatehouse/agent-core/clock";
-import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
+import { HostResolver, type LookUp } from "@gatehouse/agent-core/dns/host-resolver";
 import { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
 import { formatLogLine, type Log } from "@gatehouse/agent-core/log";
 import { generatedKeys } from "@gatehouse/agent-core/testing/generated-keys";
@@ -23,12 +23,23 @@ const allowedIps = (tunnel: RecordingTunnel) =>
   [...(tunnel.wanted?.peers.values() ?? [])].map((peer) => peer.allowedIps.slice(2));
 const ofExample = content.gateways.map((gateway) => gateway.allowedIps);
 
+/** @returns a promise, and a function that resolves it */
+function gate() {
+  let go = () => {};
+  const promise = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  return { promise, go: () => go() };
+}
+
 describe("a device's agent", () => {
   let state: string;
   let controlPlane: FakeControlPlane;
   let url: string;
   let log: string[];
   let network: LocalNetwork;
+  /** How often the network was read. */
+  let reads = 0;
   const running: (() => Promise<void>)[] = [];
 
   beforeEach(async () => {
@@ -50,19 +61,25 @@ describe("a device's agent", () => {
     readonly token?: string;
     /** The machine's error at the first change. */
     readonly refusal?: string;
+    readonly lookUp?: LookUp;
   }
 
-  async function start({ clock = systemClock, links = true, token = controlPlane.token, refusal }: Start = {}) {
+  async function start(options: Start = {}) {
+    const { clock = systemClock, links = true, token = controlPlane.token, refusal } = options;
+    const { lookUp = async () => ["192.0.2.9"] } = options;
     const folder = new DeviceFolder(state);
     await folder.make();
     const publicKey = await folder.publicKey();
     const tunnel = new RecordingTunnel();
     tunnel.refusal = refusal;
     const say: Log = (message, fields) => void log.push(formatLogLine(message, fields));
-    const hosts = new HostResolver(clock, async () => ["192.0.2.9"]);
+    const hosts = new HostResolver(clock, lookUp);
     const { device } = content;
     const names = new ResolvedNames();
-    const localNetwork = async () => network;
+    const localNetwork = async () => {
+      reads += 1;
+      return network;
+    };
     const agent = new DeviceAgent({ device, url, tunnel, folder, names, hosts, localNetwork, clock, log: say });
     await agent.start();
     const link = new DeviceLink({
@@ -267,6 +284,43 @@ describe("a device's agent", () => {
     expect(endpoint()).toBe("192.0.2.1:40001");
   });
 
+  test("does not mistake a correction of the clock for the silence of a gateway", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel } = await start({ clock });
+    await controlPlane.send(controlPlane.signed(content));
+    const [, second] = content.gateways;
+    const check = async (sentBytes: number) => {
+      const silent = { endpoint: undefined, allowedIps: [], lastHandshake: undefined, receivedBytes: 92, sentBytes };
+      tunnel.live = new Map([[second?.publicKey ?? "", silent]]);
+      const live = vi.spyOn(tunnel, "livePeers");
+      clock.pass(5_000);
+      await agent.performed();
+      expect(live).toHaveBeenCalledOnce();
+      live.mockRestore();
+    };
+    await check(148);
+    await check(1_000);
+    clock.setMs = 60_000;
+    await check(2_000);
+    expect(tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint).toBe("192.0.2.9:51820");
+  });
+
+  test.each([
+    ["the machine slept", 3_600_000],
+    ["the clock was set back", -3_600_000],
+  ])("resolves the endpoints of gateways again after %s", async (_, setMs) => {
+    const clock = new StoppedClock();
+    let address = "192.0.2.9";
+    const { agent, tunnel } = await start({ clock, lookUp: async () => [address] });
+    await controlPlane.send(controlPlane.signed({ ...content }, { expiresAt: clock.time + 86_400_000 }));
+    const [, second] = content.gateways;
+    address = "192.0.2.10";
+    clock.setMs = setMs;
+    clock.pass(5_000);
+    await agent.performed();
+    expect(tunnel.wanted?.peers.get(second?.publicKey ?? "")?.endpoint).toBe("192.0.2.10:51820");
+  });
+
   describe("in a network whose addresses are those of names", () => {
     const learn = (names: ResolvedNames, clock: Clock, address: string) =>
       names.learn("git.internal.example.com", [address], 60_000, clock.now(), true);
@@ -291,6 +345,100 @@ describe("a device's agent", () => {
       expect([...(tunnel.wanted?.peers.values() ?? [])].flatMap((peer) => peer.allowedIps)).not.toContain(
         "10.7.0.53/32",
       );
+    });
+
+    /** Lets the next change of the tunnel wait. @returns `isWaiting`, and a function that continues the change */
+    function nextChange(tunnel: RecordingTunnel) {
+      const { promise, go } = gate();
+      const state = { isWaiting: false };
+      const apply = tunnel.apply.bind(tunnel);
+      tunnel.apply = async (wanted) => {
+        tunnel.apply = apply;
+        state.isWaiting = true;
+        await promise;
+        await apply(wanted);
+      };
+      return { state, go };
+    }
+    const movedTo = { resolvers: new Set(["10.7.0.53"]), routers: new Set<string>() };
+
+    test.each(["a question", "a check"])("lets questions wait for the rules of a network that %s finds", async (by) => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      network = movedTo;
+      const { state: change, go } = nextChange(tunnel);
+      const first = by === "a question" ? agent.useResolvers(["10.7.0.53"]) : undefined;
+      await vi.waitUntil(
+        () => {
+          if (first === undefined) clock.pass(5_000);
+          return change.isWaiting;
+        },
+        { timeout: waitLimitMs, interval: 20 },
+      );
+      const bypassedThen = agent.useResolvers(["10.7.0.53"]).then(() => bypassed(tunnel));
+      go();
+      expect(await bypassedThen).toEqual(["10.7.0.53"]);
+      await first;
+    });
+
+    test("tries the rules of another network again before a question is sent, if the machine refuses them", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      network = movedTo;
+      tunnel.refusal = "no memory";
+      await expect(agent.useResolvers(["10.7.0.53"])).rejects.toThrow("no memory");
+      await agent.useResolvers(["10.7.0.53"]);
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    });
+
+    test("lets no question wait for the resolution of gateways, which may be this question", async () => {
+      const clock = new StoppedClock();
+      let isResolving = false;
+      const { promise: resolved, go: finish } = gate();
+      const { agent, tunnel, names } = await start({
+        clock,
+        lookUp: async () => {
+          isResolving = true;
+          if (network === movedTo) await resolved;
+          return ["192.0.2.10"];
+        },
+      });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      clock.time += 120_000;
+      isResolving = false;
+      const changed = agent.namesChanged();
+      // The machine moves while the agent resolves the endpoint of a gateway with the resolvers of the new network.
+      network = movedTo;
+      await vi.waitUntil(() => isResolving, { timeout: waitLimitMs });
+      await agent.useResolvers(["10.7.0.53"]);
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+      finish();
+      await changed;
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    });
+
+    test("reads a new network once", async () => {
+      const clock = new StoppedClock();
+      const { agent, tunnel, names } = await start({ clock });
+      await controlPlane.send(controlPlane.signed(content));
+      learn(names, clock, "10.7.0.53");
+      await agent.namesChanged();
+      network = movedTo;
+      const before = reads;
+      const live = vi.spyOn(tunnel, "livePeers");
+      clock.pass(5_000);
+      await agent.performed();
+      expect(live).toHaveBeenCalledOnce();
+      expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+      expect(reads - before).toBe(1);
     });
 
     test("notices another network without a question", async () => {

@@ -23,34 +23,23 @@ import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/rec
 import type { DeviceFolder, DeviceTrust } from "./configuration/device-folder.ts";
 import { contentProblem, isDeviceConfiguration } from "./configuration/validate-device-configuration.ts";
 import { hasSessionEnded, withoutGateways } from "./session/session-end.ts";
-import { DrainingGateways, type DrainingParts } from "./tunnel/draining-gateways.ts";
-import { KnownNetwork, type ReadLocalNetwork, unknownNetwork } from "./tunnel/local-network.ts";
 import { observedSelection, type PathSelection, selectedPath, selectionFor } from "./tunnel/path-selection.ts";
-import type { Tunnel } from "./tunnel/tunnel.ts";
-import {
-  type BypassRoute,
-  gatewaysOfNames,
-  isClosedToNames,
-  type WantedTunnel,
-  wantedTunnel,
-} from "./tunnel/wanted-tunnel.ts";
+import { type TunnelChangeParts, TunnelChanges } from "./tunnel/tunnel-changes.ts";
+import { type BypassRoute, gatewaysOfNames, isClosedToNames } from "./tunnel/wanted-tunnel.ts";
 
 /** The result of applying a configuration. After `failed`, the previous configuration is still in use. */
 export type DeviceOutcome =
   | { readonly state: "applied"; readonly configuration: ConfigurationName }
   | { readonly state: "failed"; readonly reason: DeviceFailureReason; readonly message: string };
 
-interface DeviceAgentParts extends DrainingParts {
+interface DeviceAgentParts extends TunnelChangeParts {
   /** The id that this machine is enrolled as. */
   readonly device: string;
   /** The URL of the control plane, which is never reached through the tunnel. */
   readonly url: string;
-  readonly tunnel: Pick<Tunnel, "apply" | "remove" | "livePeers">;
   readonly folder: DeviceFolder;
   readonly names: ResolvedNames;
   readonly hosts: HostResolver;
-  /** Reads the network of the machine; if absent, the agent resolves no names. */
-  readonly localNetwork?: ReadLocalNetwork | undefined;
   /** Whether the control plane is connected. It then ends sessions by its own clock. */
   readonly isLinked?: () => boolean;
 }
@@ -76,20 +65,18 @@ const mostReported = 1_000;
 
 export class DeviceAgent {
   readonly #parts: DeviceAgentParts;
-  /** Changes of the machine. */
+  /** Changes of the configuration and its paths. */
   readonly #queue = new SerialQueue();
   readonly #holder: ConfigurationHolder<SignedDeviceConfiguration, DeviceTrust, DeviceConfiguration>;
   #trust: DeviceTrust | undefined;
   #used: SignedDeviceConfiguration | undefined;
   /** Path selections by the gateway's public key. */
   #selections = new Map<string, PathSelection>();
-  #applied: WantedTunnel | undefined;
-  readonly #draining: DrainingGateways;
-  readonly #network: KnownNetwork;
+  readonly #tunnel: TunnelChanges;
   /** The reconciliation for new names that has not started yet. */
   #nextNames: Promise<void> | undefined;
+  /** The time by the wall clock, so that the machine is reconciled at once after it slept. */
   #reconciledAt = 0;
-  #checkedAt = 0;
   /** The session has ended by the clock of this machine, while the control plane is not connected. */
   #isSessionOver = false;
   /** The machine refused the stored configuration, which is retried. */
@@ -100,8 +87,7 @@ export class DeviceAgent {
   constructor(parts: DeviceAgentParts) {
     this.#parts = parts;
     this.#holder = new ConfigurationHolder(parts.folder, parts.log);
-    this.#draining = new DrainingGateways(parts);
-    this.#network = new KnownNetwork(parts.localNetwork ?? (async () => unknownNetwork), parts.log);
+    this.#tunnel = new TunnelChanges(parts);
   }
 
   /** Resumes the stored configuration, or removes what an earlier run left. Must be called first. */
@@ -202,19 +188,21 @@ export class DeviceAgent {
 
   /** Whether names may not have an address in this network. */
   isClosedToNames(address: string): boolean {
-    return this.configuration !== undefined && isClosedToNames(this.configuration, this.#network.current, address);
+    return this.configuration !== undefined && isClosedToNames(this.configuration, this.#tunnel.network, address);
   }
 
   /**
    * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves when
-   * no name captures the new resolvers any more.
+   * no name captures the new resolvers any more. It does not wait for a reconciliation, which may wait for the answers.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
-    if (this.#hasNames && !this.#network.hasResolvers(resolvers)) await this.namesChanged();
+    if (this.#hasNames) await this.#tunnel.useResolvers(resolvers);
   }
 
+  /** Whether the configuration contains names, or the tunnel may still have their addresses. */
   get #hasNames(): boolean {
-    return this.configuration?.gateways.some(({ names }) => names.length > 0) === true;
+    const used = [this.configuration, this.#tunnel.configuration];
+    return used.some((content) => content?.gateways.some(({ names }) => names.length > 0) === true);
   }
 
   /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
@@ -228,13 +216,13 @@ export class DeviceAgent {
     this.#cancelTimer?.();
     await this.#queue.run(async () => {
       await this.#holder.notify(undefined);
-      await this.#removeAll();
+      await this.#tunnel.remove();
     });
   }
 
   async #resume(): Promise<void> {
     const { folder, log } = this.#parts;
-    await this.#draining.remove();
+    await this.#tunnel.removeDraining();
     const stored = this.#trust === undefined ? undefined : await folder.configuration();
     const outcome = stored === undefined ? undefined : await this.#apply(stored, false);
     this.#mustResume = outcome?.state === "failed" && outcome.reason === "not_applied";
@@ -242,7 +230,7 @@ export class DeviceAgent {
       log("resumed the stored configuration", { generation: outcome.configuration.generation });
       return;
     }
-    await this.#removeAll();
+    await this.#tunnel.remove();
   }
 
   async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
@@ -292,7 +280,7 @@ export class DeviceAgent {
   async #restore(previous: SignedDeviceConfiguration | undefined): Promise<void> {
     this.#used = previous;
     try {
-      if (previous === undefined) await this.#removeAll();
+      if (previous === undefined) await this.#tunnel.remove();
       else await this.#reconcile();
     } catch (err) {
       this.#parts.log("failed to restore the previous configuration; will retry", { err });
@@ -302,17 +290,17 @@ export class DeviceAgent {
 
   /** Applies the configuration in use to the machine. */
   async #reconcile(): Promise<void> {
-    const { tunnel, names, clock } = this.#parts;
+    const { names, clock } = this.#parts;
     this.#isSessionOver = this.#isSessionOverNow();
     const content = this.configuration;
     if (content === undefined) return;
     this.#reconciledAt = clock.now();
-    if (this.#hasNames) await this.#network.update();
+    if (this.#hasNames) await this.#tunnel.followNetwork();
     const previous = this.#selections;
     this.#selections = new Map(
       content.gateways.map((gateway) => [
         gateway.publicKey,
-        selectionFor(gateway, previous.get(gateway.publicKey), clock.now()),
+        selectionFor(gateway, previous.get(gateway.publicKey), clock.elapsedMs()),
       ]),
     );
     const paths = new Map(
@@ -320,16 +308,10 @@ export class DeviceAgent {
         content.gateways.map(async ({ publicKey }) => [publicKey, await this.#resolvedPath(publicKey)] as const),
       ),
     );
-    const wanted = wantedTunnel(content, {
-      named: names.named({ destinations: gatewaysOfNames(content) }),
-      pathTo: ({ publicKey }: DeviceGateway) => paths.get(publicKey),
-      controlPlane: await this.#controlPlane(),
-      local: this.#network.current,
-    });
-    await this.#draining.duringChange({ applied: this.#applied, wanted, selections: previous }, async () => {
-      await tunnel.apply(wanted);
-      this.#applied = wanted;
-    });
+    const controlPlane = await this.#controlPlane();
+    const named = names.named({ destinations: gatewaysOfNames(content) });
+    const pathTo = ({ publicKey }: DeviceGateway) => paths.get(publicKey);
+    await this.#tunnel.apply(content, { named, pathTo, controlPlane }, previous);
   }
 
   #isSessionOverNow(): boolean {
@@ -395,7 +377,7 @@ export class DeviceAgent {
     if (used.header.expiresAt <= now) {
       this.#used = undefined;
       await this.#holder.notify(undefined);
-      await this.#removeAll();
+      await this.#tunnel.remove();
       log("configuration expired; removed the tunnel", { generation: used.header.generation });
       return;
     }
@@ -405,12 +387,6 @@ export class DeviceAgent {
       await this.#holder.notify(this.configuration);
       return;
     }
-    if (now < this.#checkedAt) {
-      // The clock was set back. Durations that started in the future would never end.
-      this.#selections = new Map();
-      this.#reconciledAt = Number.NEGATIVE_INFINITY;
-    }
-    this.#checkedAt = now;
     let live: ReadonlyMap<string, LivePeer>;
     try {
       live = await tunnel.livePeers();
@@ -419,15 +395,19 @@ export class DeviceAgent {
       await this.#reconcile();
       return;
     }
-    const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, now);
-    if (this.#applied !== undefined) await this.#draining.endSilent(this.#applied);
-    const isElsewhere = this.#hasNames && (await this.#network.update());
-    if (!hasMoved && !isElsewhere && now - this.#reconciledAt < reconcileMs) return;
+    const hasMoved = this.#observe(this.configuration?.gateways ?? [], live, clock.elapsedMs());
+    await this.#tunnel.endSilent();
+    // The age is negative after the clock was set back.
+    const age = now - this.#reconciledAt;
+    if (!hasMoved && age >= 0 && age < reconcileMs) {
+      if (this.#hasNames) await this.#tunnel.followNetwork();
+      return;
+    }
     await this.#reconcile();
     if (this.#holder.failure !== undefined && this.#trust !== undefined) await this.#holder.persist(used, this.#trust);
   }
 
-  /** Updates the path to each gateway. Returns whether a path changed. */
+  /** Updates the path to each gateway. Returns whether a path changed. `now` is by `clock.elapsedMs()`. */
   #observe(gateways: readonly DeviceGateway[], live: ReadonlyMap<string, LivePeer>, now: number): boolean {
     let hasMoved = false;
     for (const { gateway, publicKey } of gateways) {
@@ -444,10 +424,5 @@ export class DeviceAgent {
       });
     }
     return hasMoved;
-  }
-
-  async #removeAll(): Promise<void> {
-    this.#applied = undefined;
-    await Promise.all([this.#parts.tunnel.remove(), this.#draining.remove()]);
   }
 }

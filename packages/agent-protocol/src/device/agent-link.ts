@@ -1,6 +1,7 @@
 /** The device's kind of link. A configuration always arrives whole. */
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
-import { agentLink, type LinkKind, type StepAgentLink } from "../link/agent-link.ts";
+import { agentLink, type LinkKind, type StepAgentLink, type VerifiedConfiguration } from "../link/agent-link.ts";
+import { type ConfigurationName, unusedHash } from "../link/envelope.ts";
 import type { SignedDeviceConfiguration } from "./configuration.ts";
 import { type DeviceFunctions, deviceConfigurationFault, type UnreadConfiguration } from "./envelope.ts";
 import type { DeviceFailureReason } from "./frames.ts";
@@ -30,4 +31,16 @@ export function deviceAgentLink(functions: DeviceFunctions): StepDeviceLink {
     explanations,
   };
   return agentLink(kind);
+}
+
+/**
+ * Returns the `uses` field of `hello`. If the latest configuration has expired, the field still names it, because the
+ * agent accepts only later ones. Its hash then says that the device uses nothing.
+ */
+export function usedConfiguration(
+  used: Pick<VerifiedConfiguration<SignedDeviceConfiguration>, "name"> | undefined,
+  latest: ConfigurationName | undefined,
+): ConfigurationName | null {
+  if (used !== undefined) return used.name;
+  return latest === undefined ? null : { ...latest, hash: unusedHash };
 }

@@ -3,7 +3,7 @@
 import { isSignedBy, sha256 } from "@gatehouse/agent-core/crypto/signatures";
 import { LinkClient, type LinkClientKind, type LinkClientOptions } from "@gatehouse/agent-core/link/link-client";
 import type { AgentKeys } from "@gatehouse/agent-core/wireguard/wireguard-key";
-import { deviceAgentLink } from "@gatehouse/agent-protocol/device/agent-link";
+import { deviceAgentLink, usedConfiguration } from "@gatehouse/agent-protocol/device/agent-link";
 import {
   deviceConfigurationFormat,
   type SignedDeviceConfiguration,
@@ -20,7 +20,7 @@ import {
   deviceServerFrames,
 } from "@gatehouse/agent-protocol/device/frames";
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
-import { configurationName, unusedHash } from "@gatehouse/agent-protocol/link/envelope";
+import { configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import { linkVersionOf } from "@gatehouse/agent-protocol/link/greeting";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import type { DeviceTrust } from "../configuration/device-folder.ts";
@@ -113,8 +113,7 @@ function deviceKind(
       return undefined;
     },
     hello: (enforced, latest) => {
-      // After an expiry, the hash says that the device uses nothing. It still accepts only later configurations.
-      const uses = enforced?.name ?? (latest === undefined ? null : { ...latest, hash: unusedHash });
+      const uses = usedConfiguration(enforced, latest);
       return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };
     },
     prove: (challenge) => keys.prove("device", challenge),

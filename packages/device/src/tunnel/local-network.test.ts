@@ -27,11 +27,11 @@ test("a machine without routes and resolvers has an empty network", async () => 
   expect(await readerWith({})()).toEqual({ resolvers: new Set(), routers: new Set() });
 });
 
-test("reports changes, and keeps the known network while it cannot be read", async () => {
+test("follows changes, and keeps the known network while it cannot be read", async () => {
   const home = { resolvers: new Set(["192.168.1.1", "192.168.1.2"]), routers: new Set(["192.168.1.1"]) };
   const again = { ...home, resolvers: new Set(["192.168.1.2", "192.168.1.1"]) };
   const abroad = { resolvers: new Set(["192.168.1.1", "192.168.1.2"]), routers: new Set(["10.0.0.1"]) };
-  const found: (LocalNetwork | Error)[] = [home, again, new Error("ip is not installed"), abroad];
+  const found: (LocalNetwork | Error)[] = [home, again, new Error("ip is not installed"), abroad, abroad];
   const log: string[] = [];
   const network = new KnownNetwork(
     async () => {
@@ -41,14 +41,27 @@ test("reports changes, and keeps the known network while it cannot be read", asy
     },
     (message) => void log.push(message),
   );
+  let follows = 0;
+  const update = () =>
+    network.update(async () => {
+      follows += 1;
+      expect(network.hasResolvers(["192.168.1.1"])).toBe(false);
+      if (follows === 2) throw new Error("no memory");
+    });
   expect(network.hasResolvers(["192.168.1.1"])).toBe(false);
-  expect(await network.update()).toBe(true);
+  await update();
+  expect(follows).toBe(1);
   expect(network.hasResolvers(["192.168.1.1"])).toBe(true);
   expect(network.hasResolvers(["192.168.1.1", "192.168.1.3"])).toBe(false);
-  expect(await network.update()).toBe(false);
-  expect(await network.update()).toBe(false);
+  await update();
+  await update();
+  expect(follows).toBe(1);
   expect(network.current).toEqual(home);
   expect(log).toHaveLength(1);
-  expect(await network.update()).toBe(true);
+  await expect(update()).rejects.toThrow("no memory");
+  expect(network.hasResolvers(["192.168.1.1"])).toBe(false);
+  await update();
+  expect(follows).toBe(3);
   expect(network.current).toEqual(abroad);
+  expect(network.hasResolvers(["192.168.1.1"])).toBe(true);
 });

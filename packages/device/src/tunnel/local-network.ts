@@ -49,6 +49,8 @@ export class KnownNetwork {
   readonly #read: ReadLocalNetwork;
   readonly #log: Log;
   #current = unknownNetwork;
+  /** The network that the machine has been adapted to; undefined: none, or a change is in progress. */
+  #followed: LocalNetwork | undefined;
 
   constructor(read: ReadLocalNetwork, log: Log) {
     this.#read = read;
@@ -59,19 +61,28 @@ export class KnownNetwork {
     return this.#current;
   }
 
-  /** Reads the network again. After a failure, the previous one stays known. @returns whether it changed */
-  async update(): Promise<boolean> {
-    const previous = this.#current;
+  /**
+   * Reads the network again. If it cannot be read, the previous one stays known.
+   *
+   * @param follow adapts the machine to a new network
+   * @throws what `follow` throws. The next call calls it again
+   */
+  async update(follow: () => Promise<void>): Promise<void> {
     try {
       this.#current = await this.#read();
     } catch (err) {
       this.#log("failed to read the machine's resolvers and routers; will retry", { err });
     }
-    return formatNetwork(previous) !== formatNetwork(this.#current);
+    const found = this.#current;
+    if (this.#followed !== undefined && formatNetwork(this.#followed) === formatNetwork(found)) return;
+    this.#followed = undefined;
+    await follow();
+    this.#followed = found;
   }
 
+  /** Whether the machine has been adapted to a network with these resolvers. */
   hasResolvers(addresses: readonly string[]): boolean {
-    return [...addressSet(addresses)].every((address) => this.#current.resolvers.has(address));
+    return [...addressSet(addresses)].every((address) => this.#followed?.resolvers.has(address) === true);
   }
 }
 

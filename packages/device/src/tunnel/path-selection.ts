@@ -21,7 +21,7 @@ export interface PathSelection {
   readonly hasEndpoint: boolean;
   /** The position of the selected path in `paths`. */
   readonly index: number;
-  /** When the path was selected. All times of a selection are by the same clock. */
+  /** When the path was selected. All times of a selection are by `clock.elapsedMs()`. */
   readonly since: number;
   /** The last answer; undefined: the peer has not been observed on this path yet. */
   readonly heard:

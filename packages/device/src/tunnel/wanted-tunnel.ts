@@ -105,13 +105,23 @@ export function bypassRouteOf(path: string, protocol: BypassRoute["protocol"]): 
   return address === undefined ? undefined : { address, protocol, port: Number(port) };
 }
 
+/** Whether a name must not have an address: that of a router of the machine, outside the configuration's blocks. */
+export function isClosedToNames(configuration: DeviceConfiguration, local: LocalNetwork, text: string): boolean {
+  return carrierOf(configuration, local, canonicalAddress(text) ?? text) === "none";
+}
+
 /**
- * Whether a name must not have an address: that of a router of the machine. An address within a block of the
- * configuration goes through the gateway of the block anyway.
+ * Returns whose gateway carries an address of a name: the name's, or that of the block that contains the address. A
+ * name must not move a resolver or a router away from the block that an administrator put it into.
  */
-export function isClosedToNames(configuration: DeviceConfiguration, { routers }: LocalNetwork, text: string): boolean {
-  const address = canonicalAddress(text) ?? text;
-  return routers.has(address) && !isInBlock(configuration, address);
+function carrierOf(
+  configuration: DeviceConfiguration,
+  { resolvers, routers }: LocalNetwork,
+  address: string,
+): "name" | "block" | "none" {
+  if (!resolvers.has(address) && !routers.has(address)) return "name";
+  if (isInBlock(configuration, address)) return "block";
+  return routers.has(address) ? "none" : "name";
 }
 
 function isInBlock({ gateways }: DeviceConfiguration, address: string): boolean {
@@ -149,13 +159,9 @@ function namedByGateway(configuration: DeviceConfiguration, named: NamedAddresse
     const [key] = [...keys].sort((left, right) => weight(right) - weight(left));
     const gateway = key === undefined ? undefined : gatewayOf[key];
     if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
-    if (isClosedToNames(configuration, local, address)) {
-      unreachable.push(block);
-      continue;
-    }
-    // A name must not move a resolver or a router away from the block that an administrator put it into.
-    const isOfNetwork = local.resolvers.has(address) || local.routers.has(address);
-    if (isOfNetwork && isInBlock(configuration, address)) continue;
+    const carrier = carrierOf(configuration, local, address);
+    if (carrier === "none") unreachable.push(block);
+    if (carrier !== "name") continue;
     const known = found.get(gateway) ?? [];
     known.push(block);
     found.set(gateway, known);

@@ -1,3 +1,4 @@
+import { usedConfiguration } from "@gatehouse/agent-protocol/device/agent-link";
 import type { SignedDeviceConfiguration } from "@gatehouse/agent-protocol/device/configuration";
 import { deviceConfigurationFault } from "@gatehouse/agent-protocol/device/envelope";
 import {
@@ -11,7 +12,7 @@ import {
   deviceLinkPath,
   deviceLinkSubprotocols,
 } from "@gatehouse/agent-protocol/device/frames";
-import { type ConfigurationName, configurationName, unusedHash } from "@gatehouse/agent-protocol/link/envelope";
+import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
 import {
   type DeviceConfiguration as Configuration,
@@ -76,10 +77,10 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
   }
 
   sendHello(hello: Partial<DeviceHello> = {}): void {
-    const { publicKey, uses: latest = null, signed } = this;
+    const { publicKey, uses: latest, signed } = this;
     const { now = Date.now } = this.#options;
     const hasExpired = signed !== undefined && signed.header.expiresAt <= now();
-    const uses = latest !== null && hasExpired ? { ...latest, hash: unusedHash } : latest;
+    const uses = usedConfiguration(latest === undefined || hasExpired ? undefined : { name: latest }, latest);
     this.send({ type: "hello", agentVersion: "0.1.0", publicKey, uses, format: 1, ...hello });
   }
 
