@@ -25,7 +25,7 @@ import { recentWarnings, testLog } from "./test-log.ts";
 
 export interface TestServerOptions {
   readonly connection?: Connection;
-  /** The database has the same time if the clock does not tell another one. */
+  /** The database uses the time of this clock, unless the clock has a separate database time. */
   readonly clock?: Clock & Partial<SimulatedClock>;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;

@@ -311,7 +311,7 @@ async function observe(
   await servers[0]?.deviceSources.flush();
 }
 
-describe("an observation of the future, which a clock that was ahead has stored,", () => {
+describe("a future-dated observation, stored while a clock was ahead,", () => {
   const inFiveHours = () => new Date(clock.now().getTime() + 5 * 3_600_000);
   const routesOf = async (deviceId: string) =>
     (await client.must.get(`/tenants/devices/${deviceId}/configuration`)).body.gateways;
@@ -351,7 +351,7 @@ describe("an observation of the future, which a clock that was ahead has stored,
   test.each([
     ["the control plane", true],
     ["a gateway", false],
-  ])("of %s does not count either when its time comes, if others observed the device", async (_, isOwn) => {
+  ])("of %s stays superseded when its time comes", async (_, isOwn) => {
     const { id } = await grantAccess(["192.0.2.0/24"]);
     const made = await newDevice();
     await observe(made.id, isOwn ? null : id, "192.0.2.7", inFiveHours());

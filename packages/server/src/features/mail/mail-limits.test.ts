@@ -133,7 +133,7 @@ test("sending again does not deadlock with the sender of the former mail", async
   expect(await sealedLinkTokens(server.database, tenant.id)).toEqual([]);
 });
 
-test("a count that a command has locked does not keep those of other tenants from being deleted", async () => {
+test("a locked count does not block the deletion of other tenants' counts", async () => {
   await invite(uniqueEmail());
   const busy = tenant;
   tenant = await server.newTenant();

@@ -119,7 +119,7 @@ test("a turn of a tenant with many webhooks is no longer than that of others", a
   const made = pending.reduce((sum, count) => sum + count, 0);
   expect(made).toBeGreaterThan(0);
   expect(made).toBeLessThanOrEqual(2_000);
-  // A round does not wait for a tenant that takes long, so one pass may not be enough.
+  // A round does not wait for a slow tenant, so one pass may not be enough.
   await until("all messages are made", async () => {
     await finish();
     const counts = await Promise.all(ids.map(countsOf));

@@ -1,9 +1,9 @@
 /** The pauses after the first, second … failure, in milliseconds. The last one also follows all further failures. */
 const pausesMs = [1_000, 1_000, 2_000, 2_000, 5_000] as const;
 /**
- * How long an attempt may wait for a lock after zero, one, two … failures, in milliseconds. The long ones exceed the time
- * for which a change set may hold the lock of its tenant. They differ, so that tenants with fewer failures are served
- * first.
+ * How long an attempt may wait for a lock after zero, one, two … failures, in milliseconds. The long ones exceed the
+ * time for which a change set may hold the lock of its tenant. They differ, so that tenants with fewer failures are
+ * served first.
  */
 const waitsMs = [500, 2_000, 8_500, 9_000, 9_500, 10_000] as const;
 /** A failure is forgotten if the tenant's next attempt has been due for this long, in milliseconds. */
@@ -16,8 +16,8 @@ interface Failures {
 }
 
 /**
- * The tenants whose work failed, such as those with busy locks. Their next attempt is delayed, and may wait
- * longer for locks. A tenant whose lock is often held gets the lock after a few attempts.
+ * The tenants whose work failed, such as those with busy locks. Their next attempt is delayed, and may wait longer for
+ * locks. A tenant whose lock is often held gets the lock after a few attempts.
  */
 export class TenantRetries {
   readonly #failures = new Map<string, Failures>();

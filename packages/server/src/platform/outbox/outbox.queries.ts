@@ -35,7 +35,7 @@ const readSnapshot = statement<{ snapshot: string }, []>(
   "SELECT pg_current_snapshot()::text AS snapshot",
 );
 
-const clearOld = statement<never, [before: Date]>("outbox.clear", "DELETE FROM outbox WHERE created_at < $1");
+const clearOld = statement<never, [createdBefore: Date]>("outbox.clear", "DELETE FROM outbox WHERE created_at < $1");
 
 /** The position of an outbox reader: its last snapshot, `xmin:xmax:running`. */
 export type OutboxPosition = string;
@@ -72,6 +72,6 @@ function nextTransaction(snapshot: OutboxPosition): bigint {
 }
 
 /** Deletes old entries, which every replica has read. */
-export async function clearOutbox(database: Database, before: Date): Promise<void> {
-  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearOld, before));
+export async function clearOutbox(database: Database, createdBefore: Date): Promise<void> {
+  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearOld, createdBefore));
 }
