@@ -274,7 +274,7 @@ describe("a device's agent", () => {
       ...new Set(wanted?.bypassRoutes.filter(({ port }) => port === 53).map(({ address }) => address)),
     ];
 
-    test("keeps DNS outside the tunnel, also of the resolver of another network", async () => {
+    test("keeps DNS outside the tunnel, including queries to another network's resolver", async () => {
       const clock = new StoppedClock();
       const { agent, tunnel, names } = await start({ clock });
       await controlPlane.send(controlPlane.signed(content));

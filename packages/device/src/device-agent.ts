@@ -200,14 +200,14 @@ export class DeviceAgent {
     return this.#nextNames;
   }
 
-  /** Whether names may not have an address in this network. */
+  /** Whether names must not resolve to the address in this network, because it belongs to a router. */
   isClosedToNames(address: string): boolean {
     return this.configuration !== undefined && isClosedToNames(this.configuration, this.#network.current, address);
   }
 
   /**
-   * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves when
-   * no name captures the new resolvers any more.
+   * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves once
+   * DNS traffic to the new resolvers bypasses the tunnel.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
     if (this.#hasNames && !this.#network.hasResolvers(resolvers)) await this.namesChanged();

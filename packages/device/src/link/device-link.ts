@@ -113,7 +113,7 @@ function deviceKind(
       return undefined;
     },
     hello: (enforced, latest) => {
-      // After an expiry, the hash says that the device uses nothing. It still accepts only later configurations.
+      // After an expiry, the hash shows that no configuration is in use. The device still accepts only later ones.
       const uses = enforced?.name ?? (latest === undefined ? null : { ...latest, hash: unusedHash });
       return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };
     },
