@@ -188,7 +188,7 @@ describe("a device's agent", () => {
     expect(log.join("\n")).toContain("configuration expired");
   });
 
-  test("follows rotations of the signing key, also those during which it was offline", async () => {
+  test("follows rotations of the signing key, including those during which it was offline", async () => {
     const first = await start();
     expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
     const { signingKey } = controlPlane;

@@ -48,7 +48,7 @@ export interface DesiredStateOptions {
   readonly clock: Clock;
   readonly evaluator: Pick<Evaluator, "decide">;
   readonly sha256: HashText;
-  /** The versions of a gateway's links, also of those that arrive. */
+  /** The versions of a gateway's links, including those that arrive. */
   readonly versionsOf: (gatewayId: string) => ReadonlySet<LinkVersion>;
   /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number | undefined;

@@ -215,7 +215,7 @@ describe("an address counts only where it was observed", () => {
     expect(peersOf(other.gateway)).toEqual([]);
     expect(hasRoute(made, other.id)).toBe(false);
     expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body).toEqual(made.device.content);
-    // An observation of the control plane counts at every gateway, also after an earlier one of a gateway.
+    // An observation of the control plane counts at every gateway, even after an earlier one of a gateway.
     await connectFrom(made.device, "192.0.2.8");
     await until("it is a peer at the other gateway", () => peersOf(other.gateway).includes(made.key));
     await until("it has its route", () => hasRoute(made, other.id));

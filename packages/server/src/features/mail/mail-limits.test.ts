@@ -158,7 +158,7 @@ test("a locked count does not block the deletion of other tenants' counts", asyn
   });
 });
 
-test("the counts of former days are deleted, also without another mail", async () => {
+test("the counts of earlier days are deleted, even without another email", async () => {
   await invite(uniqueEmail());
   const all = await countedMailDays(server.database, tenant.id);
   await makeMailCountsOlder(server.database, tenant.id);

@@ -202,7 +202,7 @@ test("a webhook that does not catch up for three days is disabled, with an entry
     const { body } = await tenant.client.get("/tenants/events?sort=-position&limit=1");
     expect(body.data[0]).toMatchObject({ operation: "disableWebhook", after: { disabledReason: "BEHIND" } });
 
-    // It starts again at the present.
+    // It starts again at the current event.
     const { body: again } = await tenant.client.patch(`/tenants/webhooks/${id}`, { active: true });
     for (const field of ["disabledReason", "behindSince"]) expect(again).not.toHaveProperty(field);
   } finally {

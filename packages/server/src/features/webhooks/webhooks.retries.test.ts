@@ -236,7 +236,7 @@ describe("a webhook", () => {
     expect(await readWebhook(id)).toMatchObject({ active: true, failingSince: world.clock.now().toISOString() });
   });
 
-  test("that is activated again starts at the present, with a new failure time", async () => {
+  test("that is activated again starts at the current event, with a new failure time", async () => {
     receiver.answer = inTurn(answering(410), answering(500));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
