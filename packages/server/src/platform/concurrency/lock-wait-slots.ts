@@ -26,7 +26,7 @@ interface Waiting {
 export class LockWaitSlots {
   readonly #free: Record<keyof SlotLimits, number>;
   readonly #order: Order;
-  /** In the order in which they are served. */
+  /** Waiting work, in the order in which it is served. */
   readonly #waiting: Waiting[] = [];
   /** Work that waits to move to a slot for long waits. */
   readonly #slow = new Set<() => void>();
