@@ -1,4 +1,4 @@
-/** The console shows events in the past form. Every verb with which an operation that writes events begins has one. */
+/** Every operation that writes events begins with a verb that has a past form, which the console shows. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";

@@ -33,7 +33,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     return enrolBySignIn(given.world, { tenantId, userId, machine, publicKey });
   }
 
-  /** Checks the page as it is, also on a narrow screen. */
+  /** Checks the page as it is, and on a narrow screen. */
   async function inspect({ page }: Visit, name: string): Promise<void> {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
     const size = page.viewportSize() ?? expect.fail("the page has no size");

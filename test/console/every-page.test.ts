@@ -31,7 +31,7 @@ interface Findings {
   readonly broken: string[];
   /** Owner only: tables that hide a part of themselves on a screen of 390 pixels. */
   readonly clipped: string[];
-  /** Auditor only: controls that write, also if the address asks for a form. */
+  /** Auditor only: controls that write, even if the address asks for a form. */
   readonly writing: string[];
 }
 

@@ -46,7 +46,7 @@ describe("the snippets that deploy a gateway", () => {
     },
   );
 
-  test("the snippet for cloud-init writes the token for root only, also if it looks like a number", () => {
+  test("the snippet for cloud-init writes the token for root only, even if it looks like a number", () => {
     const text = gatewaySnippets.cloudInit({ ...options, token: "12e3" });
     expect(text).toMatch(/^#cloud-config\n/);
     const { write_files: files, runcmd } = parse(text);

@@ -350,7 +350,7 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await answered(ann, [["tcp", app.ipv4, ports.web]])).toHaveLength(1);
   });
 
-  test("drops everything once the configuration has expired, also when no agent runs", async () => {
+  test("drops everything once the configuration has expired, even if no agent runs", async () => {
     await enforce(content({ [ann.ipv4]: true }));
     await ann.prober.ask("open", { stream: "expiry", host: app.ipv4, port: ports.web });
     expect(await says(ann, "expiry")).toBe(true);

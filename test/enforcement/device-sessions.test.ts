@@ -1,4 +1,4 @@
-/** Sessions of devices on real packets: their ends, also while the control plane is away, and their early end. */
+/** Sessions of devices on real packets: their ends, even during an outage of the control plane, and their early end. */
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { askStatus } from "../../packages/device/src/status/ask-agent.ts";

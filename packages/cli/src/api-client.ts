@@ -15,7 +15,7 @@ export class ApiClient {
   #headers = new Headers();
   /** Whether a write of the current call was sent. Without its response, the outcome is unknown. */
   #sentWrite = false;
-  /** Why the present call got no token. */
+  /** Why the current call got no token. */
   #tokenFailure: CommandFailure | undefined;
 
   /**
@@ -62,7 +62,7 @@ export class ApiClient {
     throw this.#unexpected();
   }
 
-  /** The client would report a failure to get a token as a missing response. */
+  /** Records the failure to get a token. Otherwise, the client would report a missing response. */
   #noteFailure(error: unknown): never {
     if (error instanceof CommandFailure) this.#tokenFailure = error;
     throw error;

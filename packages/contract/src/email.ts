@@ -5,8 +5,8 @@ const domainName =
   /^([\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?\.)*[\p{L}\p{N}]([\p{L}\p{N}-]{0,61}[\p{L}\p{N}])?$/u;
 
 /**
- * Returns whether the text is an email address (RFC 5321, sections 4.1.2 and 4.5.3.1): a dot-string local part of at
- * most 64 octets and a domain name of one or more labels, 254 octets in all.
+ * Returns whether the text is an email address (RFC 5321, sections 4.1.2 and 4.5.3.1). The local part is a dot-string
+ * of at most 64 octets. The domain name has one or more labels. The address has at most 254 octets.
  */
 export function isEmail(text: string): boolean {
   const at = text.lastIndexOf("@");

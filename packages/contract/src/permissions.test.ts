@@ -31,7 +31,7 @@ function permissionTables(): string {
     "",
     "The operations of each permission. No operation requires gateways:token: it reveals the tokens of gateways in records.",
     "`any-key` is every key of the tenant: each part of the request requires the permission of its own operation.",
-    "`person` is every person in a session, also without any role: the operation concerns the person's own records.",
+    "`person` is every person in a session, even without any role: the operation concerns the person's own records.",
     "`operator` is the operator's key, which belongs to no tenant and has none of the permissions.",
     ...uses,
   ].join("\n")}\n`;

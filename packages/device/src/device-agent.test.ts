@@ -205,7 +205,7 @@ describe("a device's agent", () => {
     expect(log.join("\n")).toContain("configuration expired");
   });
 
-  test("follows rotations of the signing key, also those during which it was offline", async () => {
+  test("follows rotations of the signing key, including those during which it was offline", async () => {
     const first = await start();
     expect(await controlPlane.send(controlPlane.signed(content))).toMatchObject({ type: "applied" });
     const { signingKey } = controlPlane;
@@ -328,7 +328,7 @@ describe("a device's agent", () => {
       ...new Set(wanted?.bypassRoutes.filter(({ port }) => port === 53).map(({ address }) => address)),
     ];
 
-    test("keeps DNS outside the tunnel, also of the resolver of another network", async () => {
+    test("keeps DNS outside the tunnel, including queries to another network's resolver", async () => {
       const clock = new StoppedClock();
       const { agent, tunnel, names } = await start({ clock });
       await controlPlane.send(controlPlane.signed(content));

@@ -186,14 +186,19 @@ export class DeviceAgent {
     return this.#nextNames;
   }
 
-  /** Whether names may not have an address in this network. */
+  /** Whether names must not resolve to the address in this network, because it belongs to a router. */
   isClosedToNames(address: string): boolean {
     return this.configuration !== undefined && isClosedToNames(this.configuration, this.#tunnel.network, address);
   }
 
   /**
+<<<<<<< HEAD
    * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves when
    * no name captures the new resolvers any more. It does not wait for a reconciliation, which may wait for the answers.
+=======
+   * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves once
+   * DNS traffic to the new resolvers bypasses the tunnel.
+>>>>>>> eng1
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
     if (this.#hasNames) await this.#tunnel.useResolvers(resolvers);

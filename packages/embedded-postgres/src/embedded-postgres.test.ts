@@ -277,7 +277,7 @@ test.runIf(asRoot)("as root, a parent that PostgreSQL's user cannot enter is rep
 });
 
 test.runIf(asRoot)(
-  "as root, PostgreSQL runs as an unprivileged user, also on a folder that root restored",
+  "as root, PostgreSQL runs as an unprivileged user, even on a folder that root restored",
   async () => {
     const postgres = await start(join(root, "restored"));
     const uid = async () => (await stat(`${join(root, "restored", "postgres")}`)).uid;

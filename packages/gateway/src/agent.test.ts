@@ -291,7 +291,7 @@ describe("a gateway's agent", () => {
     expect(passing(kernel)).toEqual([]);
   });
 
-  test("ends the session of a device by its own clock, also after a restart", async () => {
+  test("ends the session of a device by its own clock, even after a restart", async () => {
     const ended = clock.now() + 10_000;
     const { "100.64.0.1": peer } = content().peers;
     if (peer?.kind !== "device") throw new Error("The example has a device.");

@@ -72,11 +72,11 @@ export async function acceptHeadsIn(
 async function recordsOf(database: Database, config: Config, { tenantId }: AcceptOptions): Promise<readonly string[]> {
   if (tenantId !== undefined) return [tenantId];
   const found = new Set<string>(config.databaseUrl === undefined ? (await readHeads(headsFileOf(config))).keys() : []);
-  for (let after: string | undefined = operatorRecord; after !== undefined; ) {
-    const from: string = after;
+  for (let afterTenantId: string | undefined = operatorRecord; afterTenantId !== undefined; ) {
+    const from: string = afterTenantId;
     const tenants = await database.snapshot(scope, (tx) => tenantsAfter(tx, from, tenantsAtOnce));
     for (const id of tenants) found.add(id);
-    after = tenants.at(-1);
+    afterTenantId = tenants.at(-1);
   }
   found.delete(operatorRecord);
   return [...found, operatorRecord];

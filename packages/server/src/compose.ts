@@ -61,7 +61,7 @@ export interface ComposeOptions extends DatabaseSettings, AgentSettings, HttpSet
   readonly setUp: SetUpSettings;
   readonly log: Log;
   readonly clock?: Clock;
-  /** The database's time, if a test moves it. */
+  /** Replaces the database's time in tests. */
   readonly databaseTime?: () => Date;
   /** Limits of live event streams that differ from the defaults. */
   readonly streams?: Partial<EventStreamLimits>;

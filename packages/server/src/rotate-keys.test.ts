@@ -53,7 +53,7 @@ function previousWritersEnded(observer: Database): Promise<unknown> {
   return until("no server encrypts with the previous key", async () => (await others()).length === 0);
 }
 
-/** Aborts the work at one of its later steps, like the end of the process. */
+/** Aborts the work at one of its later steps, as at shutdown. */
 function killedAfter(steps: number): AbortSignal {
   const controller = new AbortController();
   let left = steps;
@@ -198,7 +198,7 @@ test("a rotation is refused while a server encrypts with the previous key, and n
   await apart.drop();
 });
 
-test("a tenant whose secrets are locked does not keep those of others from being re-encrypted", async () => {
+test("locked secrets of one tenant do not block the re-encryption of others", async () => {
   const apart = await createDatabase();
   const server = await startTestServer({ connection: apart.connection });
   const ids: string[] = [];

@@ -316,7 +316,7 @@ test.each(edits)("edit $name is found, and the running server does not sign it",
   await server.operator.must.delete(`/operator/tenants/${tenant.id}`);
 });
 
-test("a record that cannot be signed does not keep others from being signed", async () => {
+test("a record that cannot be signed does not block the signing of others", async () => {
   const tenants = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
   const [, stuck] = tenants.map(({ id }) => id).toSorted();
   await sql(
@@ -343,7 +343,7 @@ test("a record that cannot be signed does not keep others from being signed", as
   });
 });
 
-test("a tenant with a busy lock keeps no other record from being sealed and signed", async () => {
+test("a tenant with a busy lock does not block the sealing and signing of other records", async () => {
   const made = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
   const ids = made.map(({ id }) => id).toSorted();
   const [busy = "", ...others] = ids;
@@ -363,7 +363,7 @@ test("a tenant with a busy lock keeps no other record from being sealed and sign
   });
 });
 
-test("a record whose history cannot be sealed keeps no other from being sealed and signed", async () => {
+test("a record whose history cannot be sealed does not block the sealing and signing of others", async () => {
   const made = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
   const ids = made.map(({ id }) => id).toSorted();
   const [stuck, other, signed] = ids;
@@ -387,7 +387,7 @@ test("a record whose history cannot be sealed keeps no other from being sealed a
   });
 });
 
-test("a record that cannot be read keeps no other from being verified", async () => {
+test("a record that cannot be read does not block the verification of others", async () => {
   const made = [await server.newTenant(), await server.newTenant()];
   const [stuck, other] = made.map(({ id }) => id).toSorted();
   await sql(

@@ -233,14 +233,14 @@ async function* tenantsOf(database: Database, only: string | undefined): AsyncGe
     yield only;
     return;
   }
-  let after = nilUuid;
+  let afterTenantId = nilUuid;
   for (;;) {
-    const from = after;
+    const from = afterTenantId;
     const tenants = await database.snapshot(scope, (tx) => tenantsAfter(tx, from, tenantsAtOnce));
     yield* tenants;
     const last = tenants.at(-1);
     if (last === undefined) return;
-    after = last;
+    afterTenantId = last;
   }
 }
 

@@ -117,7 +117,7 @@ function decodeRecords(bytes: Buffer, stepsAt: Uint8Array): Answer[] | undefined
       const next = end + 10 + bytes.readUInt16BE(end + 8);
       if (next > bytes.length) return undefined;
       if (type === asked || type === cnameType) {
-        // The library creates a buffer for each string, also for 64 KiB of empty ones.
+        // The library creates a buffer for each string, even for 64 KiB of empty ones.
         if (type === txtType) strings += stringsBetween(bytes, end + 10, next);
         for (const name of namesOf(bytes, at, type)) steps += stepsAt[name] ?? 0;
         if (strings > mostStrings || steps > mostSteps) return undefined;

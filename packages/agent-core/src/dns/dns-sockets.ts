@@ -102,7 +102,7 @@ export class DnsSockets {
     }
     const connection = { isAnswering: false, end: () => socket.destroy() };
     const removed = this.#connections.add(client, connection);
-    // A limit of idle time would let a client hold a connection with a byte from time to time.
+    // An idle timeout would let a client hold a connection by sending a byte from time to time.
     let cancelTimer = clock.after(questionMs, connection.end);
     socket.once("close", () => {
       cancelTimer();

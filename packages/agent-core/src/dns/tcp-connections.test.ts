@@ -27,7 +27,7 @@ test.each<[what: string, most: number, clients: readonly string[], open: readonl
     ["b", ...many("a", 3), "c"],
     ["b1", "a2", "a3", "c1"],
   ],
-  ["a large client cannot take the place of a small one", 3, ["a", "a", "b", "a", "a"], ["b1", "a3", "a4"]],
+  ["a large client cannot take the slot of a small one", 3, ["a", "a", "b", "a", "a"], ["b1", "a3", "a4"]],
   ["equal clients make room for another one", 2, ["a", "b", "c"], ["b1", "c1"]],
   ["one client alone replaces its own", 2, ["a", "a", "a"], ["a2", "a3"]],
 ])("%s", (_, most, clients, open) => {
@@ -39,7 +39,7 @@ test("connections with a question in progress end last", () => {
   expect(openAfter(2, 2, ["a", "a", "a"], ["a1", "a2"])).toEqual(["a2", "a3"]);
 });
 
-test("closed connections leave their place", () => {
+test("closed connections free their slot", () => {
   const connections = new TcpConnections(1);
   const ended: string[] = [];
   const add = (name: string) => connections.add("a", { isAnswering: false, end: () => ended.push(name) });

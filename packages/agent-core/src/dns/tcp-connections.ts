@@ -8,7 +8,7 @@ interface TcpConnection {
 
 /**
  * The open connections of all clients. A new connection is always accepted. At a limit, the oldest connection of the
- * client with the most connections ends, so that no client can keep another one out.
+ * client with the most connections ends, so that no client can exhaust the limit.
  */
 export class TcpConnections {
   readonly #most: number;
@@ -22,7 +22,7 @@ export class TcpConnections {
     this.#mostPerClient = mostPerClient;
   }
 
-  /** @returns removes the connection. Must be called when it has closed, and can be called again */
+  /** @returns a function that removes the connection. Must be called when the connection has closed. Idempotent. */
   add(client: string, connection: TcpConnection): () => void {
     const own = this.#ofClients.get(client) ?? new Set();
     if (own.size >= this.#mostPerClient) this.#endOldest(client, own);
@@ -33,7 +33,7 @@ export class TcpConnections {
     return () => this.#remove(client, connection);
   }
 
-  /** Returns the client with the most connections: of several, preferably the one that opens another connection. */
+  /** Returns the client with the most connections. In a tie, prefers the client that opens another connection. */
   #largest(client: string, own: Set<TcpConnection>): [client: string, connections: Set<TcpConnection>] {
     let largest: [string, Set<TcpConnection>] = [client, own];
     for (const each of this.#ofClients) if (each[1].size > largest[1].size) largest = each;

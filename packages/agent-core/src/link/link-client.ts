@@ -90,7 +90,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
   #sentAt = 0;
   /** Time of the last frame, by the wall clock, which advances while the machine sleeps. */
   #heardAt = 0;
-  /** The measurement on the present connection. */
+  /** The round-trip time on the current connection. */
   #roundTripTimeMs: number | undefined;
   /** A configuration can be verified only after the key that signed it was pinned. */
   #pinned: Promise<void> = Promise.resolve();

@@ -147,8 +147,8 @@ export class WireGuardInterface {
   }
 
   /**
-   * Changes the setting and the key if they differ. wireguard-go closes its socket and opens it again even if the port
-   * is the same: packets are lost, and another program can take the port in between.
+   * Changes the setting and the key if they differ. Setting the same port would make wireguard-go reopen its socket.
+   * Packets would be lost, and another program could take the port.
    */
   async #setOwn(setting: "listen-port" | "fwmark", wanted: number): Promise<void> {
     const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);

@@ -14,7 +14,10 @@ export type OfferedConfiguration = (Omit<Whole, "content"> & { readonly content:
 export interface WantedConfiguration {
   readonly generation: number;
   readonly content: ContentTree;
-  /** Milliseconds since 1970. A configuration that is signed now expires then, and needs no replacement. */
+  /**
+   * The expiry of a configuration that is signed now, in milliseconds since 1970. A configuration with this expiry is
+   * not replaced.
+   */
   readonly expiresAt: number;
   /** Milliseconds since 1970. A configuration that expires earlier is renewed. */
   readonly lastsUntil: number;
@@ -216,7 +219,7 @@ function later(link: ServerLink, wanted: WantedConfiguration): WantedConfigurati
   return wanted.generation < link.wanted.generation ? link.wanted : wanted;
 }
 
-/** Sends the desired configuration, unless the gateway enforces it, or one that is later than this replica knows. */
+/** Sends the desired configuration, unless the gateway enforces it, or a later generation. */
 function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): ServerLinkStep {
   const { wanted, enforced } = link;
   const root = contentRoot(wanted.content, sha256);
@@ -241,7 +244,9 @@ function offered(link: ServerLink, { sha256, seal }: ServerLinkFunctions): Serve
   return { link: { ...link, phase: "in-flight", inFlight, sentAsWhole }, outputs: [{ do: "send", message }] };
 }
 
-/** A new configuration always has the lifetime that is wanted. Otherwise configurations would be sent without end. */
+/**
+ * A new configuration always has the desired lifetime. Otherwise, the server would keep sending configurations.
+ */
 function hasLifetime({ expiresAt }: KnownConfiguration, wanted: WantedConfiguration): boolean {
   return expiresAt === wanted.expiresAt || (expiresAt >= wanted.lastsUntil && expiresAt <= wanted.lastsAtMost);
 }

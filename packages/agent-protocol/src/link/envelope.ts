@@ -8,7 +8,7 @@ import type { HashText } from "./hash-tree.ts";
 
 /** SHA-256 in lower-case hexadecimal. */
 export const Sha256 = Type.String({ pattern: "^[0-9a-f]{64}$" });
-/** The hash that nothing has. */
+/** A placeholder hash that matches no content. */
 export const unusedHash = "0".repeat(64);
 /** An Ed25519 signature in base64. */
 export const Signature = Type.String({ pattern: "^[A-Za-z0-9+/]{86}==$" });

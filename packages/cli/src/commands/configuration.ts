@@ -23,7 +23,7 @@ import { enforcementLines, enforcementOf, waitOption, waitQuery } from "./wait.t
 
 const path = "/tenants/configuration";
 
-/** The time limit in milliseconds: thousands of records take long, and gateways up to a minute. */
+/** The time limit in milliseconds: thousands of records take time, and gateways up to a minute. */
 const timeoutMs = 180_000;
 
 interface PlanOptions extends ApiOptions {

@@ -76,7 +76,7 @@ test.each([
   expect(output).toContain("Reachable      nothing through gateways\n");
 });
 
-test("status says that no agent runs, also after one was killed", async () => {
+test("status says that no agent runs, even after one was killed", async () => {
   await enrolled();
   for (const isStale of [false, true]) {
     if (isStale) await writeFile(path.join(state, "agent.sock"), "");

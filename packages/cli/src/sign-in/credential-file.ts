@@ -30,9 +30,9 @@ export interface Credentials {
 
 const none: Credentials = { version: 1, contexts: {} };
 
-/** How long a command waits for the lock, in milliseconds: longer than it takes until a lock is abandoned. */
+/** How long a command waits for the lock, in milliseconds: longer than a lock takes to count as abandoned. */
 const lockWaitMs = 90_000;
-/** The same inside a request, whose time limit is 30 s. */
+/** How long a request waits for the lock, in milliseconds. The timeout of a request is 30 s. */
 export const lockWaitInRequestMs = 20_000;
 
 /** The file of this user (XDG Base Directory Specification). */

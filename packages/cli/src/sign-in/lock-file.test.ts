@@ -27,7 +27,7 @@ const ended = () => `${spawnSync("true").pid} ${hostname()}`;
 test.each([
   ["a process that was killed", () => `killed ${ended()}`, 2 * minuteMs],
   ["a process that was killed while the clock was ahead", () => `killed ${ended()}`, -300 * minuteMs],
-  ["an earlier process with the same number", () => `killed ${process.pid} ${hostname()}`, 2 * minuteMs],
+  ["an earlier process with the same PID", () => `killed ${process.pid} ${hostname()}`, 2 * minuteMs],
   ["another machine", () => "remote 1 other.example.com", 2 * minuteMs],
   ["an earlier version", () => "", 2 * minuteMs],
 ])("the lock of %s is taken over", async (_whose, text, ageMs) => {
@@ -41,19 +41,19 @@ test.each([
   ["a process that runs, which may have slept", `running ${process.ppid} ${hostname()}`, 300 * minuteMs],
   ["a process that has just ended", `killed ${ended()}`, 0],
   ["a process that has just created it", "", 0],
-])("the lock of %s is waited for, and not without end", async (_whose, text, ageMs) => {
+])("waiting for the lock of %s ends after the timeout", async (_whose, text, ageMs) => {
   await leave(text, ageMs);
   await expect(lockFile(path, 0)).rejects.toThrow(`Another process holds ${path}.`);
   expect(await readFile(path, "utf8")).toBe(text);
 });
 
-test("the lock of a killed process whose number another process has is taken over after a while", async () => {
+test("a lock whose PID was reused is taken over after a while", async () => {
   await leave(`killed ${process.ppid} ${hostname()}`, 2 * minuteMs);
   await (await lockFile(path, 10 * minuteMs, 0))();
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("an abandoned lock is taken over although a process was killed while it removed the lock", async () => {
+test("an abandoned lock is taken over after a process was killed while it removed the lock", async () => {
   await leave(`killed ${ended()}`, 2 * minuteMs);
   const removal = `${path}.killed`;
   await writeFile(removal, "");
@@ -72,7 +72,7 @@ test("a process keeps its own lock", async () => {
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("one of many that find an abandoned lock holds it at a time", async () => {
+test("only one of many processes at a time takes over an abandoned lock", async () => {
   await leave(`killed ${ended()}`, 2 * minuteMs);
   let [holders, most] = [0, 0];
   const turns = Array.from({ length: 10 }, async () => {

@@ -6,17 +6,17 @@ import { setTimeout as delay } from "node:timers/promises";
 import { CommandFailure } from "../failure.ts";
 
 /**
- * A lock can be abandoned from this age, in milliseconds. The age is negative if the clock was ahead when the lock was
- * created.
+ * The minimum age of an abandoned lock, in milliseconds. The age is negative if the clock was ahead when the lock was
+ * created, so its absolute value counts.
  */
 const abandonedMs = 60_000;
 /**
- * Longer than a process that is awake holds a lock, in milliseconds. If a lock lasts longer, its process was killed and
- * another one has its number now.
+ * No running process holds a lock for longer than this, in milliseconds. If a lock lasts longer, its process was
+ * killed, and the PID was reused.
  */
 const longestHeldMs = 75_000;
 const pollMs = 50;
-/** Longer pauses between two polls are those of a machine that slept. They count as this long, in milliseconds. */
+/** Cap for the time between two polls, in milliseconds. A longer time means that the machine slept. */
 const longestPauseMs = 1_000;
 
 /** The ids of the locks of this process. */
@@ -34,8 +34,8 @@ interface Holder {
  * Waits for the lock.
  *
  * @param waitMs how long to wait, in milliseconds
- * @param heldMs how long a process that runs keeps its lock while others wait, in milliseconds
- * @returns releases the lock
+ * @param heldMs how long a lock is respected while a process with its PID runs, in milliseconds
+ * @returns a function that releases the lock
  * @throws CommandFailure if another process still holds the lock then
  */
 export async function lockFile(path: string, waitMs: number, heldMs = longestHeldMs): Promise<() => Promise<void>> {
@@ -85,20 +85,21 @@ async function create(path: string, text: string): Promise<boolean> {
 async function holderOf(path: string): Promise<Holder | undefined> {
   const text = await readFile(path, "utf8").catch(() => undefined);
   if (text === undefined) return undefined;
-  // Empty until its process has written it, and in earlier versions.
+  // The file is empty until its process writes it, and in earlier versions.
   const [id = "", pid = "", host = ""] = text.split(" ");
   return { id, pid: Number(pid), host };
 }
 
 /**
- * A process that runs keeps its lock for a while, for example after the machine slept.
+ * Whether a lock is abandoned. The lock of a running process is respected for a while, even if it is old, because the
+ * machine may have slept.
  *
  * @param isLong whether the lock was held for too long while this process waited
  */
 async function isAbandoned(path: string, { id, pid, host }: Holder, isLong: boolean): Promise<boolean> {
   if (!(await isOld(path))) return false;
   if (host !== hostname() || isLong) return true;
-  // Processes in a container often have the same number, one after another.
+  // Successive processes in a container often have the same PID.
   return pid === process.pid ? !ownIds.has(id) : !isRunning(pid);
 }
 
@@ -116,9 +117,8 @@ function isRunning(pid: number): boolean {
 }
 
 /**
- * Removes an abandoned lock. Several processes may find it. Only the one that creates the file with the holder's id
- * removes the lock, so that none removes a lock that another process has created since. If that one was killed, its
- * file is removed first.
+ * Removes an abandoned lock. Several processes may find it. Only the process that creates `<path>.<id>` removes the
+ * lock, so that no newer lock is removed. An old `<path>.<id>` comes from a killed process, and is removed first.
  */
 async function removeAbandoned(path: string, { id }: Holder): Promise<void> {
   const removal = `${path}.${id}`;

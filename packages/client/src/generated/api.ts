@@ -969,7 +969,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset a device's WireGuard key
-         * @description Allows the device's agent to report another WireGuard key within 24 hours, without a proof of the current key. The current key stays in use until then. If the token may be known to others, rotate it first.
+         * @description Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If the token may be known to others, rotate it first.
          *
          *     Requires a key with the permission `devices:write`.
          */
@@ -1353,7 +1353,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset a gateway's WireGuard key
-         * @description Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.
+         * @description Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.
          *
          *     Requires a key with the permission `gateways:write`.
          */
@@ -3569,7 +3569,7 @@ export interface components {
              */
             readonly linkVerifiedEmail?: boolean;
             /**
-             * @description Whether people can sign in with the provider. A provider must pass a test sign-in first, also after a change of issuer, client ID, scopes or groups claim.
+             * @description Whether people can sign in with the provider. A provider must pass a test sign-in first, and again after a change of issuer, client ID, scopes or groups claim.
              * @default false
              */
             readonly enabled?: boolean;
@@ -4247,7 +4247,7 @@ export interface components {
             /** @description The claim with the names of a person's groups. */
             readonly groupsClaim: string;
             /**
-             * @description Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified email address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.
+             * @description The policy for accounts that belong to no user yet. `NEVER` refuses them. `INVITED` accepts invited people whose verified email address matches the invitation. `OWN_DOMAINS` also creates users for verified addresses in the tenant's verified domains.
              * @enum {string}
              */
             readonly firstSignIn: "NEVER" | "INVITED" | "OWN_DOMAINS";

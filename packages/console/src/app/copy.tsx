@@ -1,4 +1,4 @@
-/** Copies text, also from pages that were not loaded over TLS. Browsers then offer no clipboard. */
+/** Copies text, even from pages that were not loaded over TLS. Browsers then offer no clipboard. */
 import { Button, type ButtonProps } from "@mantine/core";
 import { useState } from "react";
 import { t } from "../messages/i18n.ts";

@@ -20,7 +20,7 @@ export interface Column<Row> {
    * `visibleFrom` then hides the column only from tables. A card shows cells without either beside the name.
    */
   readonly isBelow?: true;
-  /** The cell holds buttons, which say themselves what they do. The column is the last one, without a heading. */
+  /** The cell contains buttons, which need no heading. The column is last. */
   readonly isAction?: true;
 }
 

@@ -1,4 +1,4 @@
-/** Whether a form of a record is open. The address can open it (by default `?edit=1`), also while the page is shown. */
+/** Whether a form of a record is open. The address can open it (by default `?edit=1`), even while the page is shown. */
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useState } from "react";
 

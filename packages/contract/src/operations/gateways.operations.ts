@@ -189,7 +189,7 @@ export const resetGatewayKey = operation({
   tag,
   summary: "Reset a gateway's WireGuard key",
   description:
-    "Allows the gateway's agent to report another WireGuard key within 24 hours, without a proof of the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.",
+    "Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.",
   access: "gateways:write",
   dangerous: true,
   changesAccess: true,

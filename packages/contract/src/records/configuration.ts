@@ -305,7 +305,7 @@ const ConfiguredIdentityProvider = component(
     ),
     enabled: flag(
       false,
-      "Whether people can sign in with the provider. A provider must pass a test sign-in first, also after a change of issuer, client ID, scopes or groups claim.",
+      "Whether people can sign in with the provider. A provider must pass a test sign-in first, and again after a change of issuer, client ID, scopes or groups claim.",
     ),
   },
 );

@@ -55,7 +55,7 @@ export const IdentityProvider = component(
     groupsClaim: Type.String({ description: "The claim with the names of a person's groups." }),
     firstSignIn: oneOf(firstSignIns, {
       description:
-        "Who can sign in with an account that belongs to no user yet: nobody; invited people whose verified email address is the one of the invitation; or also people with a verified address in a verified domain of the tenant, whose user is created.",
+        "The policy for accounts that belong to no user yet. `NEVER` refuses them. `INVITED` accepts invited people whose verified email address matches the invitation. `OWN_DOMAINS` also creates users for verified addresses in the tenant's verified domains.",
     }),
     linkVerifiedEmail: Type.Boolean({
       description:

@@ -49,7 +49,7 @@ export interface DeviceDnsParts {
    * matches.
    */
   readonly bypassHosts: () => ReadonlySet<string>;
-  /** Whether names may not have an address, because a router of the machine has it. */
+  /** Whether names must not resolve to the address, because it belongs to a router of the machine. */
   readonly isClosed: (address: string) => boolean;
   readonly names: ResolvedNames;
   /** Routes new addresses through their gateways. Resolves when the machine has the routes. */
@@ -166,12 +166,12 @@ export class DeviceDns {
     return reply;
   }
 
-  /** Returns the answers without closed addresses. A program would send its packets past the tunnel. */
+  /** Returns the answers without router addresses. Packets for those would bypass the tunnel. */
   #answersTo(name: string, type: string, answer: DnsMessage): readonly Answer[] {
     const { isClosed, log } = this.#parts;
     return answersTo(name, type, answer).filter((one) => {
       if (!("data" in one) || !addressTypes.has(one.type) || !isClosed(String(one.data))) return true;
-      log("a name has the address of this network's router; left the address out", { name, address: one.data });
+      log("removed the address of a local router from a DNS answer", { name, address: one.data });
       return false;
     });
   }

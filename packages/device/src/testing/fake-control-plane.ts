@@ -84,10 +84,10 @@ export class FakeControlPlane {
 
   /** Replaces the signing key. @param isSigned whether the current key signs the new one */
   rotate(isSigned = true): void {
-    const { signingKey: from, ...present } = { signingKey: this.signingKey, key: this.#signing.privateKey };
+    const [from, currentKey] = [this.signingKey, this.#signing.privateKey];
     this.#signing = generateKeyPairSync("ed25519");
     const to = this.signingKey;
-    const signer = isSigned ? present.key : this.#signing.privateKey;
+    const signer = isSigned ? currentKey : this.#signing.privateKey;
     const signature = sign(null, Buffer.from(handoverText({ from, to })), signer).toString("base64");
     this.#handovers.push({ from, to, signature });
   }

@@ -42,7 +42,7 @@ async function drainingFirst(clock: StoppedClock) {
 test.each([
   ["after five minutes", 0, [300_000]],
   ["soon after it became silent", 1_000, [5_000, 15_000]],
-])("draining ends %s, also if the clock was set back", async (_, sends, passing) => {
+])("draining ends %s, even if the clock was set back", async (_, sends, passing) => {
   const clock = new StoppedClock();
   const check = await drainingFirst(clock);
   expect(await check(sends)).toEqual(["first"]);

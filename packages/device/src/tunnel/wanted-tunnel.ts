@@ -71,7 +71,7 @@ export function wantedTunnel(
     const bypass = path === undefined ? undefined : bypassRouteOf(path, "udp");
     if (bypass !== undefined) paths.push(bypass);
   }
-  // WireGuard drops packets that no peer carries.
+  // WireGuard drops packets without a matching peer.
   const routes = [...[...peers.values()].flatMap(({ allowedIps }) => allowedIps), ...unreachable];
   const ofNames = new Set([...[...namedOf.values()].flat(), ...unreachable]);
   const resolvers = [...local.resolvers, ...local.routers]
@@ -111,8 +111,13 @@ export function isClosedToNames(configuration: DeviceConfiguration, local: Local
 }
 
 /**
+<<<<<<< HEAD
  * Returns whose gateway carries an address of a name: the name's, or that of the block that contains the address. A
  * name must not move a resolver or a router away from the block that an administrator put it into.
+=======
+ * Whether names must not resolve to an address, because it belongs to a router of the machine. Addresses within the
+ * configuration's blocks are permitted: their packets go through the gateway of the block.
+>>>>>>> eng1
  */
 function carrierOf(
   configuration: DeviceConfiguration,
@@ -136,8 +141,8 @@ interface NamedBlocks {
   /** The blocks that each gateway carries. */
   readonly namedOf: ReadonlyMap<string, readonly string[]>;
   /**
-   * The blocks of addresses that a router of the machine has too, since the machine moved to another network. Packets
-   * for them may be for either machine, so they go nowhere.
+   * The blocks of addresses that a router of the machine also has, since the machine moved to another network. Packets
+   * for these addresses may be for either machine, so the device drops them.
    */
   readonly unreachable: readonly string[];
 }

@@ -19,9 +19,9 @@ export function limitedContent(
   for (const [ipv4, peer] of [...Object.entries(previous.peers), ...Object.entries(refused.peers)]) {
     if (peer.kind === "device") peers[ipv4] = { ...peer, until: 0 };
   }
-  const present = contentAt(previous, now).peers;
+  const currentPeers = contentAt(previous, now).peers;
   for (const [ipv4, peer] of Object.entries(refused.peers)) {
-    const known = present[ipv4];
+    const known = currentPeers[ipv4];
     if (known?.kind !== peer.kind || known.publicKey !== peer.publicKey || known.ipv6 !== peer.ipv6) continue;
     peers[ipv4] = peer.kind === "site" ? { ...peer, networks: commonNetworks(peer, known) } : peer;
   }

@@ -49,7 +49,7 @@ const listed = (traffic: readonly string[], flags = "") =>
 describe("the rules that nft lists", () => {
   const handles = ruleHandles(listed(["drop # handle 5"]), state);
 
-  test("match the state, also if a rule takes two lines", () => {
+  test("match the state, even if a rule takes two lines", () => {
     expect(handles).toBeDefined();
     expect(ruleHandles(listed(["ip saddr { 10.0.0.1,", "10.0.0.2 } drop # handle 5"]), state)).toBe(handles);
   });

@@ -371,7 +371,7 @@ describe("DNS for devices", () => {
     expect(names.named(content, everything).size).toBe(0);
   });
 
-  test("encodes the records of a cached answer once, also if the reply over UDP is truncated", async () => {
+  test("encodes the records of a cached answer once, even if the reply over UDP is truncated", async () => {
     const many = Array.from({ length: 100 }, (_, index) => ({ ...record, type: "TXT", data: `text ${index}` }));
     const { ask, server, events } = serverWith(many);
     const question = packet.encode({ type: "query", id: 7, questions: [{ name: record.name, type: "TXT" }] });

@@ -30,8 +30,8 @@ import { deviceAt, nameAccess } from "./name-access.ts";
 import { RateBudget } from "./rate-budget.ts";
 
 /**
- * The most questions that wait for an answer, and the part of the free places that one device can have. A device whose
- * names are never answered thus leaves places to the others.
+ * The most questions that wait for an answer, and the share of the free slots that one device may use. A device whose
+ * names are never answered thus leaves slots to the others.
  */
 const mostQuestions = 512;
 const deviceShare = 1 / 7;
@@ -50,7 +50,7 @@ const budgets = {
   device: { perSecond: 20, most: 100 },
   refresh: { perSecond: 50, most: 250 },
 } as const;
-/** The part of the queries of all devices that is left to devices with few queries. */
+/** The share of the common query budget that is reserved for devices with few queries. */
 const reservedShare = 1 / 2;
 /** The interval at which bursts of new addresses are applied together. */
 const gatherMs = 25;

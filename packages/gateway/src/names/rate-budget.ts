@@ -13,7 +13,7 @@ export class RateBudget {
 
   /**
    * @param now milliseconds, by a monotonic clock
-   * @param reserved the part of the budget that this action must leave to others
+   * @param reserved the number of actions that must remain for others
    * @returns whether the action is within the budget
    */
   take(now: number, reserved = 0): boolean {

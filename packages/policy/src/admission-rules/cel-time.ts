@@ -29,7 +29,7 @@ export class Instant {
 
   plus(span: bigint): Instant {
     const total = BigInt(this.nanos) + span;
-    // Rounds down, also for negative spans.
+    // Rounds down, even for negative spans.
     const nanos = ((total % nanosPerMsExact) + nanosPerMsExact) % nanosPerMsExact;
     return instantInRange(this.ms + Number((total - nanos) / nanosPerMsExact), Number(nanos));
   }

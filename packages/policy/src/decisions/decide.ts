@@ -305,7 +305,7 @@ function deviceVariable({ devices }: Model, { deviceId }: Principal, subject: Su
   return device?.forRulesWith(subject.posture);
 }
 
-/** The session of the device, also of one whose posture is given with the request. */
+/** The session of the device, including a device whose posture is given with the request. */
 export function sessionVariable(
   { devices }: Model,
   { deviceId }: Pick<Principal, "deviceId">,

@@ -3,7 +3,7 @@ import { type AddressEntry, type Entries, offerCount } from "../model/address-of
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { FactChange } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
-import { findingMeeting, OfferRanges } from "../model/offer-ranges.ts";
+import { findingOverlaps, OfferRanges } from "../model/offer-ranges.ts";
 import { haveSamePorts, portCount } from "../model/protocol-lists.ts";
 import { entryCost, recordCost, type Work, yieldAfter } from "../work.ts";
 import type { Named } from "./decision.ts";
@@ -48,7 +48,7 @@ export function* newlySharedAddresses(
       const known = former.get(address.address);
       if (known !== undefined && haveSamePorts(address.protocols, known.protocols)) continue;
       const { same, enclosing } = after.addresses.atAddress(address.address);
-      if (same.length > mostRead && !meetingAt.has(same)) meetingAt.set(same, yield* findingMeeting(same));
+      if (same.length > mostRead && !meetingAt.has(same)) meetingAt.set(same, yield* findingOverlaps(same));
       const meetsNone = meetingAt.get(same)?.has(id) === false;
       const resources = meetsNone ? [] : yield* findingSharing(after, resource, same);
       // A resource at the same address had already taken it from the others.

@@ -284,25 +284,25 @@ describe("a tenant with one device and three gateways", () => {
 
   test("load selects the gateway of a new device and moves no existing one", () => {
     const before = configured(modelOf(all(), "AUTOMATIC"));
-    const present = gatewayIn(before) ?? "";
-    const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
-    expect(gatewayIn(configured(loaded, before))).toBe(present);
-    expect(gatewayIn(configured(loaded))).not.toBe(present);
+    const current = gatewayIn(before) ?? "";
+    const loaded = modelOf(all({ [current]: 1 }), "AUTOMATIC");
+    expect(gatewayIn(configured(loaded, before))).toBe(current);
+    expect(gatewayIn(configured(loaded))).not.toBe(current);
   });
 
   test("a gateway that fails moves its own devices, which return with it", () => {
     const before = configured(modelOf(all(), "AUTOMATIC"));
-    const present = gatewayIn(before) ?? "";
-    const others = [one, two, three].filter((gatewayId) => gatewayId !== present);
+    const current = gatewayIn(before) ?? "";
+    const others = [one, two, three].filter((gatewayId) => gatewayId !== current);
     const without = (gone: string) =>
       modelOf(
         all().map((facts) => (facts.id === gone ? { ...facts, status: "OFFLINE" } : facts)),
         "AUTOMATIC",
       );
-    for (const gone of others) expect(gatewayIn(configured(without(gone), before))).toBe(present);
-    const moved = configured(without(present), before);
+    for (const gone of others) expect(gatewayIn(configured(without(gone), before))).toBe(current);
+    const moved = configured(without(current), before);
     expect(others).toContain(gatewayIn(moved));
-    expect(gatewayIn(configured(modelOf(all(), "AUTOMATIC"), moved))).toBe(present);
+    expect(gatewayIn(configured(modelOf(all(), "AUTOMATIC"), moved))).toBe(current);
   });
 
   test("a new order of priority moves devices at once", () => {
@@ -313,8 +313,8 @@ describe("a tenant with one device and three gateways", () => {
 
   test("a change of the resource lets load decide again", () => {
     const before = configured(modelOf(all(), "AUTOMATIC"));
-    const present = gatewayIn(before) ?? "";
-    const loaded = modelOf(all({ [present]: 1 }), "AUTOMATIC");
-    expect(gatewayIn(configured(loaded, { ...before, isChanged: () => true }))).not.toBe(present);
+    const current = gatewayIn(before) ?? "";
+    const loaded = modelOf(all({ [current]: 1 }), "AUTOMATIC");
+    expect(gatewayIn(configured(loaded, { ...before, isChanged: () => true }))).not.toBe(current);
   });
 });

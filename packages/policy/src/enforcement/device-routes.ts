@@ -169,10 +169,10 @@ class StickyGateways {
     // A change of priorities takes effect at once.
     if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
     const key = address();
-    const present = key === undefined ? undefined : this.#gatewayOf.get(key);
-    if (present === undefined) return undefined;
+    const current = key === undefined ? undefined : this.#gatewayOf.get(key);
+    if (current === undefined) return undefined;
     // A gateway that returned comes before the current one and takes its share again.
-    return found.find((id) => id === present || !this.#serving.has(id));
+    return found.find((id) => id === current || !this.#serving.has(id));
   }
 }
 

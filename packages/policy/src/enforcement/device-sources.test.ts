@@ -113,7 +113,7 @@ test("an observation of a gateway before that of the control plane does not chan
   expect(changesSourceAt(sources, "berlin", { address: "192.0.2.9", at: 4 }, latest)).toBe(false);
 });
 
-test("an observation with an impossible time precedes every other one", () => {
+test("an observation with an invalid time precedes all others", () => {
   const office = { address: "192.0.2.1", at: latest + 1 };
   const home = { address: "198.51.100.9", at: 5 };
   const sources = { controlPlane: office, gateways: new Map([["munich", office]]) };
@@ -126,7 +126,7 @@ test("an observation with an impossible time precedes every other one", () => {
   expect(allComparable(sources, latest).controlPlane).toEqual({ ...office, at: -1 });
 });
 
-test("the same observation with an impossible time is new only once", () => {
+test("the same observation with an invalid time is new only once", () => {
   const source = { address: "192.0.2.1", at: latest + 1 };
   for (const gatewayId of [null, "berlin"]) {
     const observation = { gatewayId, source };
@@ -141,7 +141,7 @@ test.each([
   ["the control plane", null],
   ["the gateway", "berlin"],
   ["another gateway", "munich"],
-])("an impossible time of %s asks for one more observation, which corrects it", (_, gatewayId) => {
+])("an invalid time of %s makes one more observation necessary, which corrects it", (_, gatewayId) => {
   const home = { address: "198.51.100.9", at: 5 };
   const office = { address: "192.0.2.1", at: latest + 1 };
   const known = { controlPlane: home, gateways: new Map([["berlin", home]]) };

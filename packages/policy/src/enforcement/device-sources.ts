@@ -64,23 +64,23 @@ export interface Observation {
   readonly source: ObservedSource;
 }
 
-/** The time of an observation in place of an impossible one. The server stores 1970 for it, which is later. */
-const impossibleAt = -1;
+/** Replaces an invalid time in comparisons. It precedes 1970, which the server stores for invalid times. */
+const invalidAt = -1;
 
 /**
- * An observation as it compares with others. One with an impossible time precedes every other one: the clock that gave
- * the time was corrected since.
+ * Returns the observation to use in comparisons. An observation with an invalid time precedes all others, because its
+ * clock was wrong.
  *
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  */
 function comparable(source: ObservedSource, latest: number): ObservedSource {
-  return source.at > latest ? { ...source, at: impossibleAt } : source;
+  return source.at > latest ? { ...source, at: invalidAt } : source;
 }
 
 /**
- * Whether the observer made neither the same nor a later observation before.
+ * Whether the observation is new: its observer made neither the same nor a later one.
  *
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  */
 export function isNewObservation(
   { controlPlane, gateways }: DeviceSources,
@@ -89,17 +89,17 @@ export function isNewObservation(
 ): boolean {
   const stored = gatewayId === null ? controlPlane : gateways.get(gatewayId);
   if (stored === null || stored === undefined) return true;
-  const before = comparable(stored, latest);
-  // The server notifies of each observation for a while. One with an impossible time stays the same.
-  if (before.at === comparable(source, latest).at) return before.address !== source.address;
-  return before.at < source.at;
+  const previous = comparable(stored, latest);
+  // Notifications repeat each observation for a while. Two observations with invalid times count as simultaneous.
+  if (previous.at === comparable(source, latest).at) return previous.address !== source.address;
+  return previous.at < source.at;
 }
 
 /**
- * Whether an observation of a gateway changes the address that counts at this gateway. One is also needed to replace
- * impossible times, of any observer: they must not count when that time comes.
+ * Whether an observation of a gateway must be stored, because it changes the address that counts at this gateway. It
+ * must also be stored if any observer's time is invalid: the invalid time is then replaced, and never counts.
  *
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  */
 export function changesSourceAt(
   sources: DeviceSources,
@@ -109,15 +109,15 @@ export function changesSourceAt(
 ): boolean {
   if (!isNewObservation(sources, { gatewayId, source }, latest)) return false;
   const { controlPlane, gateways } = allComparable(sources, latest);
-  const isImpossible = ({ at }: ObservedSource) => at === impossibleAt;
-  if ((controlPlane !== null && isImpossible(controlPlane)) || [...gateways.values()].some(isImpossible)) return true;
+  const isInvalid = ({ at }: ObservedSource) => at === invalidAt;
+  if ((controlPlane !== null && isInvalid(controlPlane)) || [...gateways.values()].some(isInvalid)) return true;
   return laterOf(controlPlane, source) !== sourceAt(sources, gatewayId);
 }
 
 /**
  * Adds observations. The gateways' observations are copied at most twice, because a device may have thousands of them.
  *
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  * @returns the same sources if none of the observations is new
  */
 export function withObservations(
@@ -141,13 +141,11 @@ export function withObservations(
   return allComparable({ controlPlane, gateways: gateways ?? sources.gateways }, latest);
 }
 
-/** @param latest the latest time that an observation can have, in milliseconds since 1970 */
+/** @param latest the latest valid time of an observation, in milliseconds since 1970 */
 export function allComparable({ controlPlane, gateways }: DeviceSources, latest: number): DeviceSources {
-  const isImpossible = [...gateways.values()].some(({ at }) => at > latest);
+  const isInvalid = [...gateways.values()].some(({ at }) => at > latest);
   return {
     controlPlane: controlPlane && comparable(controlPlane, latest),
-    gateways: isImpossible
-      ? new Map(Array.from(gateways, ([id, source]) => [id, comparable(source, latest)]))
-      : gateways,
+    gateways: isInvalid ? new Map(Array.from(gateways, ([id, source]) => [id, comparable(source, latest)])) : gateways,
   };
 }

@@ -78,7 +78,7 @@ export class TenantEnforcement {
 
   /**
    * The next time at which a device's session ends, in milliseconds since 1970. `update` then removes the device.
-   * Infinity if no session ends. Gateways apply the end by their own clocks, also without an update.
+   * Infinity if no session ends. Gateways apply the end by their own clocks, even without an update.
    */
   get nextSessionEnd(): number {
     return this.#devices.nextSessionEnd;

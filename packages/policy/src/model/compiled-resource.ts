@@ -13,7 +13,7 @@ export interface LazyResource {
   decode(): ResourceFacts;
 }
 
-/** The bytes of a row that are decoded within the cost of a record. */
+/** The row size that the base cost of a record covers, in bytes. */
 const freeBytes = 1_000;
 /** The references to protocols in facts that need about as much memory as an ordinary resource. */
 const referencesOfWeight = 100;

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { finish } from "../work.ts";
 import type { Offer } from "./address-offers.ts";
-import { findingMeeting, OfferRanges } from "./offer-ranges.ts";
+import { findingOverlaps, OfferRanges } from "./offer-ranges.ts";
 
 const offer = (first: number, last = first, protocol: "TCP" | "UDP" = "TCP") => ({ protocol, first, last });
 
@@ -59,10 +59,12 @@ const entriesWithLists = fc
 test("finds the resources that share a protocol and port with another one", () => {
   fc.assert(
     fc.property(entriesWithLists, (entries) => {
-      const meeting = entries.filter((entry) =>
+      const overlapping = entries.filter((entry) =>
         entries.some((other) => other !== entry && new OfferRanges(other.offers.flat()).meet(entry.offers.flat())),
       );
-      expect([...finish(findingMeeting(entries))].sort()).toEqual(meeting.map(({ resourceId }) => resourceId).sort());
+      expect([...finish(findingOverlaps(entries))].sort()).toEqual(
+        overlapping.map(({ resourceId }) => resourceId).sort(),
+      );
     }),
     { numRuns: 2_000 },
   );

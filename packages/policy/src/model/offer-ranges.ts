@@ -60,16 +60,16 @@ interface OwnedOffer extends Offer {
 }
 
 /**
- * Finds the resources with a protocol and port that others of these resources offer too. Takes n log n steps for the
- * ports of different lists, although many resources can have the same list.
+ * Finds the resources that share a protocol and port with another one. Takes n log n steps for the ports of different
+ * lists, although many resources can have the same list.
  */
-export function* findingMeeting(entries: Entries): Work<ReadonlySet<string>> {
-  const meeting = new Set<string>();
+export function* findingOverlaps(entries: Entries): Work<ReadonlySet<string>> {
+  const overlapping = new Set<string>();
   const owners = yield* findingOwners(entries);
-  // Resources with a common list meet each other.
+  // Resources with a common list overlap.
   const costOf = ({ offers }: AddressEntry) => entryCost * (1 + offers.length);
   yield* forEach(entries, costOf, ({ resourceId, offers }) => {
-    if (offers.some((list) => list.length > 0 && owners.get(list) === several)) meeting.add(resourceId);
+    if (offers.some((list) => list.length > 0 && owners.get(list) === several)) overlapping.add(resourceId);
   });
   /** The offers with the highest last ports, of two owners for each protocol. */
   const highest = new Map<TransportProtocol, readonly OwnedOffer[]>();
@@ -77,22 +77,22 @@ export function* findingMeeting(entries: Entries): Work<ReadonlySet<string>> {
   yield* forEach(offers, entryCost, (offer) => {
     const known = highest.get(offer.protocol) ?? [];
     const others = known.filter((other) => ownerOf(other) !== ownerOf(offer));
-    // All earlier offers that contain the first port meet each other, so they were found before.
+    // All earlier offers that contain the first port overlap, so they were found before.
     for (const { resourceId, last } of others) {
       if (last < offer.first) continue;
-      for (const id of [resourceId, offer.resourceId]) if (id !== undefined) meeting.add(id);
+      for (const id of [resourceId, offer.resourceId]) if (id !== undefined) overlapping.add(id);
     }
     const own = known.find((other) => ownerOf(other) === ownerOf(offer));
     const higher = own !== undefined && own.last > offer.last ? own : offer;
     const sorted = [...others, higher].sort((one, other) => other.last - one.last);
     highest.set(offer.protocol, sorted.slice(0, 2));
   });
-  return meeting;
+  return overlapping;
 }
 
 const several = Symbol("several resources");
 
-/** The only resource with each list, or that several have it. */
+/** Maps each list to its only resource, or to `several`. */
 function* findingOwners(entries: Entries): Work<ReadonlyMap<OfferList, string | typeof several>> {
   const owners = new Map<OfferList, string | typeof several>();
   const costOf = ({ offers }: AddressEntry) => entryCost * (1 + offers.length);

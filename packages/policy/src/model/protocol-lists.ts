@@ -50,7 +50,7 @@ export function cachedByList<Result>(resultOf: (list: ProtocolList) => Result): 
   };
 }
 
-/** No protocols are no lists. */
+/** Whether there is one list per protocol. An empty value has no lists. */
 function isNested(protocols: OfferedProtocols): protocols is readonly ProtocolList[] {
   return protocols.length === 0 || Array.isArray(protocols[0]);
 }

@@ -16,7 +16,7 @@ const wireGuardKey = new RegExp((PublicKey as unknown as { readonly pattern: str
 /**
  * Converts all rows of a tenant, as work that can be suspended.
  *
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  * @param drainMs how long open connections may last once their gateway is in maintenance, in milliseconds
  */
 export function* convertingLinks(
@@ -38,7 +38,7 @@ export function* convertingLinks(
 /**
  * The facts that routes of devices are computed from.
  *
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  */
 export function routeInputsOf({ prefix, devices, gateways }: LinkRows, latest: number): RouteInputs {
   if (prefix === undefined) return { devices: new Map(), gateways: new Map() };
@@ -48,7 +48,7 @@ export function routeInputsOf({ prefix, devices, gateways }: LinkRows, latest: n
   };
 }
 
-/** @param latest the latest time that an observation can have, in milliseconds since 1970 */
+/** @param latest the latest valid time of an observation, in milliseconds since 1970 */
 export function routedDeviceOf(row: DeviceLinkRow, prefix: string, latest: number): RoutedDevice {
   const isPeer = wireGuardKey.test(row.public_key);
   return { ...tunnelAddresses(prefix, row.number), isPeer, sources: sourcesOf(row, latest), country: null };
@@ -65,7 +65,7 @@ function sourcesOf(
 }
 
 /**
- * @param latest the latest time that an observation can have, in milliseconds since 1970
+ * @param latest the latest valid time of an observation, in milliseconds since 1970
  * @returns undefined if the device has no WireGuard key: no gateway could have it as a peer
  */
 export function deviceLinkOf(row: DeviceLinkRow, prefix: string, latest: number): DeviceLink | undefined {

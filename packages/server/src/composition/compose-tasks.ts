@@ -120,7 +120,7 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
       try {
         await sealHistory(runner, clock, sealing);
       } finally {
-        // A record whose history cannot be sealed must not keep others from being signed.
+        // A record whose history cannot be sealed must not block the signing of others.
         await signCheckpoints({ database, keys, guard, clock, log, rounds: signing });
       }
     },

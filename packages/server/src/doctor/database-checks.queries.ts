@@ -135,7 +135,7 @@ async function checkAcme(
 ): Promise<Finding> {
   const { directoryUrl, host } = acme;
   const { rows: tables } = await client.query("SELECT FROM pg_class WHERE oid = to_regclass('acme_certificates')");
-  // The table belongs to the operator, also for the owner of the database.
+  // The table belongs to the operator, even for the owner of the database.
   await client.query("SELECT set_config('app.operator', 'on', false)");
   const { rows } =
     tables.length === 0 ? { rows: [] } : await client.query<StoredCertificate>(selectAcme, [directoryUrl, host]);

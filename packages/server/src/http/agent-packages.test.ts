@@ -85,7 +85,7 @@ describe("a server with the packages of agents", () => {
   });
 
   test.each(["gateway", "device"])(
-    "the %s script has the key and the public address, also if a caller sends another",
+    "the %s script has the key and the public address, even if a caller sends another",
     async (name) => {
       const { statusCode, headers, body } = await get(`/install/${name}`, { host: "attacker.example.com" });
       expect(statusCode).toBe(200);

@@ -7,9 +7,8 @@ import type { Log } from "../platform/log.ts";
 import { problemMediaType, problemOf } from "./problem.ts";
 
 /**
- * Responds to connections that sent no valid request: headers too large, too slow, or not HTTP. A connection on which a
- * previous request waits for its response is closed: the client would take the error for that response, or for a part
- * of it.
+ * Responds to invalid requests: headers too large, too slow, or not HTTP. If a previous request on the connection is
+ * unanswered, closes the connection. The client would otherwise take the error for that response.
  *
  * @param latest the response to the last request of the connection
  */

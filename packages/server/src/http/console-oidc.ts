@@ -174,7 +174,7 @@ export function mountConsoleOidc(app: FastifyInstance, { sessions, providers, li
     }
     if (departure === undefined) return sendPage(reply, 404, notThere);
     const cookie = ceremonyCookie(departure.ceremony, isOverTls(request), ceremonySeconds);
-    // The browser opens the provider's page with GET, also after a form.
+    // The browser opens the provider's page with GET, even after a form.
     return reply.header("Set-Cookie", cookie).redirect(departure.url, request.method === "POST" ? 303 : 302);
   }
 

@@ -13,7 +13,7 @@ export interface HealthOptions {
 export function mountHealth(app: FastifyInstance, options: HealthOptions): void {
   app.get("/healthz", (_request, reply) => reply.header("cache-control", "no-store").send({ status: "alive" }));
   app.get("/readyz", async (_request, reply) => {
-    reply.header("cache-control", "no-store"); // also of the error
+    reply.header("cache-control", "no-store"); // including the error
     try {
       await options.ready();
     } catch (error) {

@@ -128,7 +128,7 @@ export class Http2Connections {
     for (const [session, connection] of this.#connections) {
       for (const [stream, waiting] of connection.streams) this.#checkStream(stream, waiting);
       const hasEnded = session.destroyed || (session.closed && connection.streams.size === 0);
-      // Node.js waits for the client to read what was sent before, also after `destroy`.
+      // Node.js waits for the client to read what was sent before, even after `destroy`.
       if (hasEnded && connection.hadEnded) connection.socket.destroy();
       connection.hadEnded = hasEnded;
     }
@@ -144,7 +144,7 @@ export class Http2Connections {
     const stalledMs = (this.#checks - waiting.since) * this.#checkMs;
     if (writableLength === 0 || stalledMs < stallLimitOf(stream, this.#stallMs)) return;
     stream.close(constants.NGHTTP2_CANCEL);
-    // Frees the content also if the connection cannot send the reset.
+    // Frees the content even if the connection cannot send the reset.
     stream.destroy();
   }
 }

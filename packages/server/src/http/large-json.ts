@@ -13,7 +13,7 @@ const chunkBytes = 32_768;
 const maxTokenBytes = 1_048_576;
 
 /**
- * The deepest nesting of a body. No operation uses more than five levels, and parsing hundreds of thousands takes long.
+ * The deepest nesting of a body. No operation uses more than five levels, and parsing hundreds of thousands is slow.
  */
 export const maxNesting = 100;
 export const nestedTooDeeply = `The nesting of the body exceeds ${maxNesting} levels.`;

@@ -54,7 +54,7 @@ export function observeRequests(
   const lines = log.child({}, { redact: [] });
 
   const begin = (request: FastifyRequest, reply: FastifyReply): void => {
-    // Whatever the client sent is returned, also if it is not used as the id (AuthZEN Authorization API 1.0).
+    // Whatever the client sent is returned, even if it is not used as the id (AuthZEN Authorization API 1.0).
     reply.header("x-request-id", headerText(request.headers["x-request-id"]) ?? request.id);
     request.observed = true;
     metrics?.requestStarted();

@@ -106,7 +106,7 @@ function requireOneAuthorization({ raw: { rawHeaders, headers } }: FastifyReques
   throw new AppError("invalid_parameter", { detail: "The request has several Authorization headers. Send one." });
 }
 
-/** Headers of every response of an operation, also of errors. Reads replace Cache-Control; see `cacheControlOf`. */
+/** Headers of every response of an operation, including errors. Reads replace Cache-Control; see `cacheControlOf`. */
 export const operationHeaders = { "cache-control": "no-store", vary: varyingHeaders } as const;
 
 /**

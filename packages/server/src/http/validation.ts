@@ -17,7 +17,7 @@ import { AppError, reportedFields } from "../platform/app-error.ts";
 import { isTimestamp } from "../platform/timestamps.ts";
 import { LargeBodyCheck } from "./large-body-check.ts";
 
-/** Longer bodies get only their first error, because finding all errors takes long. In characters. */
+/** Longer bodies get only their first error, because finding all errors is slow. In characters. */
 const maxThoroughLength = 65_536;
 
 // TypeScript and Node disagree on the default export of this CommonJS package.
@@ -133,7 +133,7 @@ export interface BodyChecks {
   checkLarge(body: unknown): Work<void>;
 }
 
-/** Compiled checks are shared, because compiling takes long. */
+/** Compiled checks are shared, because compiling is slow. */
 const bodyChecks = new WeakMap<Operation, BodyChecks>();
 
 function newBodyCheck(operation: Operation): BodyChecks {

@@ -3,15 +3,15 @@ import { AppError } from "./app-error.ts";
 import { isBusyConnection, isDatabaseUnavailable, isLockTimeout } from "./db/database-errors.ts";
 
 /**
- * Whether an error concerns the whole database, so that the work of every tenant would have it. The others concern one
- * tenant: connections or its locks are busy, or its work is invalid.
+ * Whether an error affects the whole database, and therefore every tenant. Other errors affect one tenant: its locks or
+ * connections are busy, or its work is invalid.
  */
 export function isOutage(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "database_unavailable" && isOutage(error.cause);
   return isDatabaseUnavailable(error) && !isBusyTenant(error);
 }
 
-/** Whether a later attempt may succeed, because only connections or locks were missing. */
+/** Whether a later attempt may succeed, because only connections or locks were unavailable. */
 export function isTemporary(error: unknown): boolean {
   if (error instanceof AppError) return error.code === "database_unavailable";
   return isDatabaseUnavailable(error) || isBusyTenant(error);

@@ -3,7 +3,7 @@ import type { Clock } from "./clock.ts";
 /** A smaller difference between the wall clock and the elapsed time is not a jump, in milliseconds. */
 const toleranceMs = 60 * 60_000;
 
-/** Notices jumps of the wall clock, for work that a wrong clock would make irreversible. */
+/** Detects jumps of the wall clock, for irreversible work. */
 export class ClockWatch {
   readonly #clock: Clock;
   #steadySince: number;
@@ -12,16 +12,16 @@ export class ClockWatch {
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#steadySince = clock.elapsedMs();
-    this.#offset = this.#presentOffset();
+    this.#offset = this.#currentOffset();
   }
 
   /**
-   * How long the wall clock has run without a jump, in milliseconds. A jump counts from the call that notices it.
+   * How long the wall clock has run without a jump, in milliseconds. A jump is dated at the call that detects it.
    *
    * @param jumped called if there was a jump since the last call
    */
   steadyMs(jumped: () => void): number {
-    const offset = this.#presentOffset();
+    const offset = this.#currentOffset();
     if (Math.abs(offset - this.#offset) > toleranceMs) {
       this.#offset = offset;
       this.#steadySince = this.#clock.elapsedMs();
@@ -30,7 +30,7 @@ export class ClockWatch {
     return this.#clock.elapsedMs() - this.#steadySince;
   }
 
-  #presentOffset(): number {
+  #currentOffset(): number {
     return this.#clock.now().getTime() - this.#clock.elapsedMs();
   }
 }

@@ -140,7 +140,7 @@ describe("a stored reply", () => {
   });
 });
 
-test("a reply that a command has locked does not keep those of other tenants from being deleted", async () => {
+test("a locked reply does not block the deletion of other tenants' replies", async () => {
   const tenants = [await server.newTenant(), await server.newTenant()];
   const ids = tenants.map(({ id }) => id).toSorted();
   for (const { client } of tenants) await client.must.post(path, protocol(), headers);

@@ -12,7 +12,7 @@ export interface NamedRecord {
   readonly name: string;
 }
 
-/** Records that refer to a record and so keep it from being deleted. */
+/** Records that refer to a record and so block its deletion. */
 export interface BlockingRecords {
   /** Starts a sentence: `Active policies`. */
   readonly title: string;
@@ -28,7 +28,7 @@ export interface DeletedRecord<N extends ReferencedNoun> extends NamedRecord {
 }
 
 export interface RecordReferences {
-  /** Records that keep a record from being deleted, or undefined. */
+  /** Records that block the deletion of a record, or undefined. */
   blocking(tx: TenantTx, noun: ReferencedNoun, id: string): Promise<BlockingRecords | undefined>;
 
   /**

@@ -42,9 +42,9 @@ test("the time is that of the database, and advances between readings", async ()
 });
 
 test.each([
-  ["question", [9_000, 0]],
-  ["answer", [0, 9_000]],
-] as const)("a slow %s does not change the time", async (_, slow) => {
+  ["request", [9_000, 0]],
+  ["response", [0, 9_000]],
+] as const)("a slow %s does not shift the time", async (_, slow) => {
   const time = sharedTime();
   await time.synchronize();
   delays = slow;

@@ -5,7 +5,7 @@ import { readDatabaseClock } from "./shared-time.queries.ts";
 export interface SharedTimeOptions {
   readonly database: Database;
   readonly clock: Clock;
-  /** The database's time, if a test moves it. */
+  /** Replaces the database's time in tests. */
   readonly databaseTime?: (() => Date) | undefined;
 }
 
@@ -22,21 +22,22 @@ export class SharedTime {
     this.#options = options;
   }
 
-  /** The replica's own time before the first reading. */
+  /** Returns the database's time, or the replica's own time before the first reading. */
   now(): Date {
     const { clock } = this.#options;
     return this.#origin === undefined ? clock.now() : new Date(this.#origin + clock.elapsedMs());
   }
 
-  /** Reads the database's time. @returns it @throws AppError database_unavailable */
+  /** Reads and returns the database's time. @throws AppError database_unavailable */
   async synchronize(): Promise<Date> {
     const { clock } = this.#options;
-    const asked = clock.elapsedMs();
+    const requestedAt = clock.elapsedMs();
     const read = await this.#read();
-    const answered = clock.elapsedMs();
-    // The database read its clock between the question and the answer. A slow answer is no reason to change the time.
-    const earliest = read - answered;
-    const latest = read - asked;
+    const answeredAt = clock.elapsedMs();
+    // The database read its clock between the request and the response. The origin changes only if it is outside this
+    // interval, so network delay does not shift the time.
+    const earliest = read - answeredAt;
+    const latest = read - requestedAt;
     this.#origin = Math.min(Math.max(this.#origin ?? earliest, earliest), latest);
     return this.now();
   }

@@ -1,31 +1,31 @@
 /**
- * Stored times of the future (docs/decisions/0269-stored-times-in-the-future.md). A clock that was ahead has stored
- * them. They must not count until that time comes.
+ * Stored times in the future (docs/decisions/0269-stored-times-in-the-future.md). They come from a clock that was
+ * ahead. They must not count, not even when their time comes.
  */
 
-/** A stored time that is later than now by more than this is of the future, in milliseconds. */
+/** How far in the future a stored time may be, in milliseconds. Later times are invalid. */
 export const toleranceMs = 60_000;
 /**
- * The same for the times of attempts and the ends of claims, in milliseconds. A replica whose clock is ahead by less
- * keeps its claims.
+ * How far beyond the longest delay the time of an attempt, or the end of a claim, may be, in milliseconds. A replica
+ * whose clock is ahead by less keeps its claims.
  */
 const claimToleranceMs = 60 * 60_000;
 
-/** The latest time that an observation can have, in milliseconds since 1970. */
-export function latestPossible(now: Date): number {
+/** The latest valid time of an observation, in milliseconds since 1970. */
+export function latestValidTime(now: Date): number {
   return now.getTime() + toleranceMs;
 }
 
-export function isOfFuture(time: Date, now: Date): boolean {
-  return time.getTime() > latestPossible(now);
+export function isInFuture(time: Date, now: Date): boolean {
+  return time.getTime() > latestValidTime(now);
 }
 
 /**
- * SQL: whether the stored time of an observation is of the future.
+ * SQL: whether the stored time of an observation is in the future.
  *
  * @param now the expression of the replica's time
  */
-export function ofFuture(time: string, now: string): string {
+export function inFuture(time: string, now: string): string {
   return isAfter(time, now, toleranceMs);
 }
 
@@ -42,13 +42,13 @@ function isAfter(time: string, now: string, afterMs: number): string {
   return `${time} > ${now}::timestamptz + interval '${afterMs} milliseconds'`;
 }
 
-/** SQL: the later one of a stored and an observed time. A stored time of the future is replaced. */
+/** SQL: the later of a stored and an observed time. Replaces a stored time in the future. */
 export function laterTime(stored: string, observed: string, now: string): string {
-  return `CASE WHEN ${ofFuture(stored, now)} THEN ${observed} ELSE greatest(${stored}, ${observed}) END`;
+  return `CASE WHEN ${inFuture(stored, now)} THEN ${observed} ELSE greatest(${stored}, ${observed}) END`;
 }
 
 /**
- * SQL: whether the time of an attempt, or the end of a claim, has come. One beyond the longest delay has come.
+ * SQL: whether the time of an attempt, or the end of a claim, is past. A time beyond the longest delay counts as past.
  *
  * @param longestMs the longest delay or claim, in milliseconds
  */

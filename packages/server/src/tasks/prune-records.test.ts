@@ -87,7 +87,7 @@ test("the newest batch is never pruned, and the record is not pruned repeatedly"
 
 test("a clock that is far ahead prunes nothing, and is trusted again 12 hours after its correction", async () => {
   clock.correct(365 * dayMs);
-  await makeGroup("Of the future");
+  await makeGroup("Future-dated");
   await prune();
   expect((await eventsOf()).total).toBe(6);
   clock.correct(-365 * dayMs);
@@ -127,7 +127,7 @@ test("two replicas that prune concurrently prune once", async () => {
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
 });
 
-test("a tenant with a busy lock does not keep the records of others from being pruned", async () => {
+test("a tenant with a busy lock does not block the pruning of other records", async () => {
   const made = [await server.newTenant(), await server.newTenant(), await server.newTenant()];
   const [busy, ...others] = made.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   if (busy === undefined) throw new Error("no tenant");

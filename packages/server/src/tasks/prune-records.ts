@@ -60,8 +60,8 @@ export class RecordPruning {
     const { log, runner, watch } = this.#options;
     const jumped = () => log.warn("the clock jumped by more than an hour; audit records are not pruned for 12 hours");
     if (watch.steadyMs(jumped) < steadyForMs) return;
-    const read = (after: string) =>
-      runner.database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, after, tenantsAtOnce));
+    const read = (afterTenantId: string) =>
+      runner.database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, afterTenantId, tenantsAtOnce));
     await this.#rounds.runPages(read, async (tenantId, waitMs) => {
       // The clock can jump while the task waits or runs.
       const isSteady = () => watch.steadyMs(jumped) >= steadyForMs;

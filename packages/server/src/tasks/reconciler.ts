@@ -11,7 +11,7 @@ export interface ReconcilerOptions extends BackgroundTask {
   readonly failed?: ((name: string) => void) | undefined;
 }
 
-/** Repeats a background task, also when woken, and logs its failures. */
+/** Repeats a background task at intervals and when woken, and logs its failures. */
 export class Reconciler {
   readonly name: string;
   readonly #task: CoalescedTask;

@@ -31,7 +31,7 @@ export class AuthorizationWorld {
 
   static async start(): Promise<AuthorizationWorld> {
     const clock = new TestClock();
-    // An advanced clock deletes expired device codes, also those of other tests in the same database.
+    // An advanced clock deletes expired device codes, including those of other tests in the same database.
     const database = await createDatabase();
     // Failures are counted for each address, so each caller has another one.
     const settings = { trustedProxies: ["127.0.0.1"], rateLimits: { perMinute: 0, authFailures: 20, shared: false } };

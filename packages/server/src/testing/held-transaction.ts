@@ -1,7 +1,7 @@
 import pg from "pg";
 import type { Connection } from "../platform/db/database.ts";
 
-/** A transaction that stays open until the test ends it, such as a command that takes long. */
+/** A transaction that stays open until the test ends it. It stands for a slow command. */
 export class HeldTransaction {
   readonly #client: pg.Client;
 

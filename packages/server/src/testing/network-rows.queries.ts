@@ -128,18 +128,18 @@ export async function tokensOf(
   server: TestServer,
   tenantId: string,
   gatewayId: string,
-): Promise<{ readonly present: string; readonly former: readonly { hash: string; endsAt: string }[] }> {
-  const selectPresent = unprepared<{ hash: string }, [gatewayId: string]>(
+): Promise<{ readonly current: string; readonly former: readonly { hash: string; endsAt: string }[] }> {
+  const selectCurrent = unprepared<{ hash: string }, [gatewayId: string]>(
     "SELECT encode(token_hash, 'hex') AS hash FROM gateways WHERE id = $1",
   );
   const selectFormer = unprepared<{ hash: string; endsAt: string }, [gatewayId: string]>(
     `SELECT encode(token_hash, 'hex') AS hash, ends_at AS "endsAt" FROM former_gateway_tokens
      WHERE gateway_id = $1 ORDER BY ends_at DESC`,
   );
-  const [present, former] = await server.database.snapshot(inside(tenantId), (transaction) =>
-    Promise.all([transaction.query(selectPresent, gatewayId), transaction.query(selectFormer, gatewayId)]),
+  const [current, former] = await server.database.snapshot(inside(tenantId), (transaction) =>
+    Promise.all([transaction.query(selectCurrent, gatewayId), transaction.query(selectFormer, gatewayId)]),
   );
-  return { present: present[0]?.hash ?? "none", former };
+  return { current: current[0]?.hash ?? "none", former };
 }
 
 /** The priorities of a resource's gateways, in order. */

@@ -1,4 +1,4 @@
-/** Creates a record of any kind, and everything that can refer to it without keeping it from being deleted. */
+/** Creates a record of any kind, and everything that can refer to it without blocking its deletion. */
 import { expect } from "vitest";
 import { BrowserPage, enrolmentLinkFor } from "./browser-page.ts";
 import { make, publicKey, type RecordNoun, unique, uniqueEmail } from "./operations/test-records.ts";

@@ -25,7 +25,7 @@ import { recentWarnings, testLog } from "./test-log.ts";
 
 export interface TestServerOptions {
   readonly connection?: Connection;
-  /** The database has the same time if the clock does not tell another one. */
+  /** The database uses the time of this clock, unless the clock has a separate database time. */
   readonly clock?: Clock & Partial<SimulatedClock>;
   readonly bootstrapApiKey?: string;
   readonly operatorKey?: string;
@@ -169,7 +169,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
 }
 
 /**
- * The parsed JSON of a reply. Its type is open, because tests call operations by path, also with invalid requests, and
+ * The parsed JSON of a reply. Its type is open, because tests call operations by path, even with invalid requests, and
  * assert the fields they read. The client compares each body with the schema of its operation.
  */
 // biome-ignore lint/suspicious/noExplicitAny: see above; `unknown` would only add a cast to each assertion

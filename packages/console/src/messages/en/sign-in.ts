@@ -137,10 +137,11 @@ export const signIn = {
     endSessionsDone: "All console sessions of the user have ended",
     passkeys_one: "{{count}} passkey",
     passkeys_other: "{{count}} passkeys",
-    resetHelp: "A reset deletes the passkeys, ends all sessions, also on devices, and revokes open invitation links.",
+    resetHelp:
+      "A reset deletes the passkeys, ends all sessions, including those on devices, and revokes open invitation links.",
     resetDone: "Passkeys deleted, sessions ended and open links revoked",
     resetNote:
-      "This deletes all passkeys of the user, ends all sessions, also on devices, and revokes open invitation links. Create a new link afterwards.",
+      "This deletes all passkeys of the user, ends all sessions, including those on devices, and revokes open invitation links. Create a new link afterwards.",
     resetPasskeys: "Reset passkeys",
     resetTitle: "Reset the passkeys of {{email}}?",
     title: "Sign-in",

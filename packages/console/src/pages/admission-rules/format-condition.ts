@@ -111,7 +111,10 @@ const endsInPreposition = /\b(?:at|by|for|from|in|of|on|to|with)$/;
 /** The state at the end of a label. "Not" stands before it: "disk not encrypted", "is not admin". */
 const state = /\b(?:\w+ed|up to date|active|compliant|on|running)$|(?<=^is )/;
 
-/** Such as "not contractor" or "managed by “company”": the label is lower case, and a text value is quoted. */
+/**
+ * Formats a condition such as "not contractor" or "managed by “company”". The label is lower case, and a text value is
+ * quoted.
+ */
 function formatFactCondition({ name: fact, comparison, value }: FactCondition): string {
   const name = formatFactInText(fact);
   const isEquality = comparison === "==" || comparison === "!=";

@@ -56,7 +56,7 @@ const managedByCode: readonly Permission[] = [
   "configuration:write",
 ];
 
-/** Roles that are no start: a key has no owner, and few programs count users. */
+/** Roles without a preset: a key is not an owner, and few programs count users. */
 const otherRoles: readonly RoleType[] = ["OWNER", "BILLING"];
 
 /** The permissions of the roles and of a common purpose, as a start for a selection. */

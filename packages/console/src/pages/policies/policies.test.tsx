@@ -166,7 +166,7 @@ describe("the list of policies", () => {
 });
 
 describe("a long list of policies", () => {
-  test("is read again before a review, also after a visit to another type", async () => {
+  test("is read again before a review, even after a visit to another type", async () => {
     const all = Array.from({ length: 120 }, (_, index) => sample("Policy", { name: `Policy ${index}`, active: true }));
     mockApi.answer("get", "/tenants/policies", ({ query }) => {
       const offset = Number(query.offset);

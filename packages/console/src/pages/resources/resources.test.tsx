@@ -271,7 +271,7 @@ describe("a resource that a policy names", () => {
     expect(mockApi.received("listPolicies").at(-1)?.query).toMatchObject({ "filter[resources.id]": id });
   });
 
-  test("is removed from the policy also if the deletion was refused, not its preview", async () => {
+  test("is removed from the policy even if the deletion, but not its preview, was refused", async () => {
     mockApi.answer("delete", "/tenants/resources/{id}", () => problem("resource_in_use", { errors: [inUse] }));
     const user = openResource();
     await chooseAction(user, t("common.more"), t("common.delete"));

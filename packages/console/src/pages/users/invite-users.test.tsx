@@ -251,7 +251,7 @@ describe("with a new group, and without an answer to the search for it", () => {
   });
 });
 
-test("shows who was skipped, also if the links are sent by mail", async () => {
+test("shows who was skipped, even if the links are sent by email", async () => {
   mockApi.install({ sendsMail: true });
   const user = await openForm();
   await user.paste("ann@example.com\nnobody");

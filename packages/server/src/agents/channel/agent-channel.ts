@@ -247,11 +247,11 @@ export abstract class AgentChannel<
   async #restartIfRotated(tenantId: string, tenant: Tenant): Promise<void> {
     const { runner, clock, log } = this.#options;
     try {
-      const [used, present] = await Promise.all([
+      const [used, current] = await Promise.all([
         this.#signingKeys.get(tenantId)?.(),
         openSigningKey(runner.database, runner.secrets.signingKeys, tenantId, clock.now()),
       ]);
-      if (used?.publicKey === present.publicKey || this.tenants.get(tenantId) !== tenant) return;
+      if (used?.publicKey === current.publicKey || this.tenants.get(tenantId) !== tenant) return;
       this.#restart(tenantId, tenant);
     } catch (error) {
       log.warn({ err: error, tenantId }, "failed to check the signing key; will check after the next gap");

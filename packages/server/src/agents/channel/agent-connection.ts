@@ -17,7 +17,7 @@ const characterBurst = 2 * 1024 * 1024;
 const charactersPerSecond = 64 * 1024;
 /** The most unsent data of an agent that does not read, in bytes. */
 const maxBufferedBytes = 8 * 1024 * 1024;
-/** How long an ended connection can have an unread frame, in milliseconds. */
+/** How long a closing connection waits for the agent to read a frame, in milliseconds. */
 const unreadMs = 1_000;
 /**
  * How long a replaced agent stays away, in milliseconds. Otherwise two agents with one token would replace each other
@@ -200,7 +200,7 @@ export class AgentConnection<
     const goodbye = { type: "goodbye", reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
     this.#isClosed = true;
     this.#queue = [];
-    // An agent that never reads must not delay the frames of others, however often it returns.
+    // An agent that never reads must not delay the frames of others, however often it reconnects.
     this.#release();
     if (this.#transport.bufferedBytes > maxBufferedBytes) {
       this.#transport.terminate();
@@ -211,7 +211,7 @@ export class AgentConnection<
     if (this.#isSending) this.#terminateIfUnread();
   }
 
-  /** Frees the memory of a frame that no permit counts any more. */
+  /** Terminates the connection if its frame stays unread. No permit accounts for the frame's memory any longer. */
   #terminateIfUnread(): void {
     const timer = setTimeout(() => {
       if (this.#isSending) this.#transport.terminate();

@@ -135,7 +135,7 @@ test("a tenant with all its connections is refused, and others are not", async (
   await expect(gate.admit(async () => other)).resolves.toBe(other);
 });
 
-describe("frames that arrive at once and take long", () => {
+describe("frames that arrive at once and are slow", () => {
   function admitted() {
     let now = 0;
     vi.spyOn(performance, "now").mockImplementation(() => now);

@@ -16,7 +16,7 @@ export class ConnectionRegistry<
   readonly #arriving = new Map<string, Set<Connection>>();
   #arrivingCount = 0;
 
-  /** The number of connections, also of those that arrive. */
+  /** The number of connections, including those that arrive. */
   get size(): number {
     return this.#current.size + this.#arrivingCount;
   }
@@ -37,7 +37,7 @@ export class ConnectionRegistry<
     return [...this.#arriving.values()].flatMap((connections) => [...connections]);
   }
 
-  /** The agents with a connection, also with one that arrives. */
+  /** The agents with a connection, including one that arrives. */
   get agentIds(): readonly string[] {
     return [...new Set([...this.#current.keys(), ...this.#arriving.keys()])];
   }

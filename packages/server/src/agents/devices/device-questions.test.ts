@@ -133,7 +133,7 @@ test.each([{ to: "" }, { to: "a".repeat(256) }, { to: 7 }, { number: -1, to: "a"
   },
 );
 
-test("a configuration has the end of the session, for agents that know it, also after the end", async () => {
+test("a configuration has the end of the session, for agents that know it, even after the end", async () => {
   const { device, id, userId } = await newDevice();
   const old = await newDevice(1);
   const { name } = await newResource(userId);

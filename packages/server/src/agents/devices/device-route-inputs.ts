@@ -19,7 +19,7 @@ import type { Evaluator } from "../../platform/evaluation/evaluator.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
-import { latestPossible } from "../../platform/stored-times.ts";
+import { latestValidTime } from "../../platform/stored-times.ts";
 import type { TenantModel, TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
 import { ForwardingAddresses } from "../sources/forwarding-addresses.ts";
@@ -240,7 +240,7 @@ export class DeviceRouteInputs {
 
   /** The latest time that an observation can have, in milliseconds since 1970. */
   get #latest(): number {
-    return latestPossible(this.#clock.now());
+    return latestValidTime(this.#clock.now());
   }
 
   async #read(

@@ -161,7 +161,7 @@ export class DeviceSession implements AgentSession {
     return held?.content === hash && held.lifeMs === lifeMs && now < held.renewAt && !isIssuedInFuture(held.name, now);
   }
 
-  /** Agents accept only later configurations, also if clocks differ or the database was restored from a backup. */
+  /** Agents accept only later configurations, even if clocks differ or the database was restored from a backup. */
   #nextHeader(): DeviceConfigurationHeader {
     const now = this.#now();
     const latest = this.#latest === undefined ? undefined : orderToFollow(this.#latest, now);

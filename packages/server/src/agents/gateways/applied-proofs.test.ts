@@ -113,7 +113,7 @@ describe("while a gateway returns to a replica", () => {
   test.each([
     ["had applied", false],
     ["had not applied", true],
-  ])("what was wanted before proves nothing if the gateway %s it", async (_, isBehind) => {
+  ])("a previously desired configuration proves nothing if the gateway %s it", async (_, isBehind) => {
     const { id } = await returning(isBehind);
     const name = unique("Group");
     const { body } = await replicas.client.must.post("/tenants/groups", { name });
@@ -124,7 +124,7 @@ describe("while a gateway returns to a replica", () => {
   test.each([
     ["lost it", () => null],
     ["reports that it has expired", expired],
-  ])("what it enforced before proves nothing if it %s", async (_, enforces) => {
+  ])("what a gateway enforced earlier does not count if it %s", async (_, enforces) => {
     const { id, gateway } = await newGateway();
     await grantAccess(id);
     await gateway.connect();

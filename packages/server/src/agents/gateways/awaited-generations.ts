@@ -1,4 +1,4 @@
-/** How long to wait for the outbox, in milliseconds. It is polled more often, also if a notification is lost. */
+/** How long to wait for the outbox, in milliseconds. It is polled more often, even if a notification is lost. */
 const patienceMs = 2_000;
 
 /** Waits until the outbox delivers a generation of a tenant. */

@@ -30,7 +30,7 @@ import { knownKeyOf } from "../../platform/known-keys.ts";
 import type { OutboxEntry } from "../../platform/outbox/outbox.queries.ts";
 import type { ChangedRecords } from "../../platform/projection/changed-records.ts";
 import { TenantProjection } from "../../platform/projection/tenant-projection.ts";
-import { latestPossible } from "../../platform/stored-times.ts";
+import { latestValidTime } from "../../platform/stored-times.ts";
 import type { TenantModels } from "../../platform/tenancy/tenant-models.ts";
 import { setBackToleranceMs } from "../channel/configuration-timing.ts";
 import type { MovedDevice } from "../sources/device-sources.ts";
@@ -48,7 +48,7 @@ export interface DesiredStateOptions {
   readonly clock: Clock;
   readonly evaluator: Pick<Evaluator, "decide">;
   readonly sha256: HashText;
-  /** The versions of a gateway's links, also of those that arrive. */
+  /** The versions of a gateway's links, including those that arrive. */
   readonly versionsOf: (gatewayId: string) => ReadonlySet<LinkVersion>;
   /** How long a configuration is valid without the control plane, in milliseconds; the tenant's setting if absent. */
   readonly lifeMs?: number | undefined;
@@ -114,8 +114,8 @@ export class DesiredState {
     return Math.min(enforcement.exactUntil, from + (until - from) * renewedAfter);
   }
 
-  /** Whether the clock was set back since all content was computed: the content holds only for later times. */
-  #isBefore(now: number): boolean {
+  /** Whether the time precedes the validity period of the content, because the clock was set back. */
+  #isBeforeValidity(now: number): boolean {
     const from = this.#enforcement?.validity.from ?? now;
     return now < from - setBackToleranceMs;
   }
@@ -127,7 +127,7 @@ export class DesiredState {
 
   /** Whether `refresh` must be called although no record changes. */
   isDueAt(now: number): boolean {
-    return now >= this.dueAt || this.#isBefore(now);
+    return now >= this.dueAt || this.#isBeforeValidity(now);
   }
 
   contentOf(gatewayId: string): ContentTree | undefined {
@@ -228,7 +228,7 @@ export class DesiredState {
     this.#moved = [];
     try {
       return await this.#projection.advance({
-        mustReload: now >= this.#staleAt || this.#isBefore(now),
+        mustReload: now >= this.#staleAt || this.#isBeforeValidity(now),
         read: () => models.current(tenantId),
         update: ({ model }, changed) => this.#update(model, changed, moved),
         reload: ({ model }, changed) => {
@@ -380,7 +380,7 @@ export class DesiredState {
 
   /** The latest time that an observation can have, in milliseconds since 1970. */
   get #latest(): number {
-    return latestPossible(this.#options.clock.now());
+    return latestValidTime(this.#options.clock.now());
   }
 
   #read<T>(work: (tx: Parameters<typeof readLinkRows>[0]) => Promise<T>): Promise<T> {

@@ -308,7 +308,7 @@ test("reports on devices that are not peers are ignored, and handshakes in the f
   expect(Date.parse(shown.lastConnection)).toBeLessThanOrEqual(Date.now());
 });
 
-test("texts that PostgreSQL does not store do not prevent a batch from being written", async () => {
+test("texts that PostgreSQL cannot store do not block the storage of a batch", async () => {
   const { id, gateway } = await newGateway();
   const sent: Parameters<SimulatedGateway["verdict"]>[0][] = [];
   gateway.verdict = (name) => {

@@ -128,11 +128,11 @@ export class GatewayChannel extends AgentChannel<PresentedGateway, AgentMessage,
     );
     const reports = ids.map((gatewayId) => ({ gatewayId }));
     await storeGatewayReports(runner, tenantId, reports, clock.now(), waitMs);
-    const replicasBefore = new Date(now.getTime() - replicaTimeoutMs);
+    const reportedBefore = new Date(now.getTime() - replicaTimeoutMs);
     await runner.database.transaction(scope, ({ query }) =>
       Promise.all([
         queries.unwatchGateways({ tenantId, query }, ids, heardBefore),
-        queries.clearReplicaGenerations({ tenantId, query }, replicasBefore),
+        queries.clearReplicaGenerations({ tenantId, query }, reportedBefore),
       ]),
     );
     return ids.length === silentBatch;

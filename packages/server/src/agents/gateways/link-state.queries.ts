@@ -1,10 +1,11 @@
 /**
  * The stored state of gateway connections, written in batches of many gateways, never in the transaction of a
- * command. Heartbeats and reports of replicas have the shared time, by which every replica compares them.
+ * command. Heartbeats and reports of replicas are stamped with the shared time, so that every replica compares them by
+ * the same clock.
  */
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
-import { laterTime, ofFuture } from "../../platform/stored-times.ts";
+import { inFuture, laterTime } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** A connection that becomes the current one of its gateway, and the configuration that the gateway enforces. */
@@ -129,7 +130,7 @@ const forgetReplica = statement<never, [tenantId: string, replicaId: string]>(
   "gateway_link.forget_replica",
   "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND replica_id = $2",
 );
-const clearReplicas = statement<never, [tenantId: string, before: Date]>(
+const clearReplicas = statement<never, [tenantId: string, reportedBefore: Date]>(
   "gateway_link.clear_replicas",
   "DELETE FROM gateway_link_replicas WHERE tenant_id = $1 AND updated_at < $2",
 );
@@ -179,8 +180,8 @@ export async function forgetReplicaGeneration(tx: TenantTx, replicaId: string): 
 }
 
 /** Deletes replicas that have not reported since a time. */
-export async function clearReplicaGenerations(tx: TenantTx, before: Date): Promise<void> {
-  await tx.query(clearReplicas, tx.tenantId, before);
+export async function clearReplicaGenerations(tx: TenantTx, reportedBefore: Date): Promise<void> {
+  await tx.query(clearReplicas, tx.tenantId, reportedBefore);
 }
 
 export interface HeardGateway {
@@ -288,17 +289,17 @@ export async function touchConnectedUsers(tx: TenantTx, users: ReadonlyMap<strin
   await tx.query(touchUsers, tx.tenantId, JSON.stringify(Array.from(users, ([id, at]) => ({ id, at }))));
 }
 
-const selectTenantsToCheck = statement<{ tenant_id: string }, [before: Date, now: Date]>(
+const selectTenantsToCheck = statement<{ tenant_id: string }, [heardBefore: Date, now: Date]>(
   "gateway_link.tenants_to_check",
   `SELECT DISTINCT tenant_id FROM gateway_links
-   WHERE is_watched AND (last_heartbeat < $1 OR ${ofFuture("last_heartbeat", "$2")})`,
+   WHERE is_watched AND (last_heartbeat < $1 OR ${inFuture("last_heartbeat", "$2")})`,
 );
-const selectSilent = statement<{ gateway_id: string }, [tenantId: string, before: Date, limit: number]>(
+const selectSilent = statement<{ gateway_id: string }, [tenantId: string, heardBefore: Date, limit: number]>(
   "gateway_link.silent",
   `SELECT gateway_id FROM gateway_links WHERE tenant_id = $1 AND is_watched AND last_heartbeat < $2
    ORDER BY last_heartbeat LIMIT $3`,
 );
-const unwatch = statement<never, [tenantId: string, ids: readonly string[], before: Date]>(
+const unwatch = statement<never, [tenantId: string, ids: readonly string[], heardBefore: Date]>(
   "gateway_link.unwatch",
   // The status depends on the gateway's record, which more than heartbeats update. If the record is later, keep
   // watching.
@@ -309,10 +310,10 @@ const unwatch = statement<never, [tenantId: string, ids: readonly string[], befo
      AND item.tenant_id = link.tenant_id AND item.id = link.gateway_id`,
 );
 
-const selectOfFuture = statement<{ gateway_id: string }, [tenantId: string, now: Date, limit: number]>(
-  "gateway_link.of_future",
+const selectInFuture = statement<{ gateway_id: string }, [tenantId: string, now: Date, limit: number]>(
+  "gateway_link.in_future",
   `SELECT gateway_id FROM gateway_links
-   WHERE tenant_id = $1 AND is_watched AND ${ofFuture("last_heartbeat", "$2")} LIMIT $3`,
+   WHERE tenant_id = $1 AND is_watched AND ${inFuture("last_heartbeat", "$2")} LIMIT $3`,
 );
 const resetLinks = resetOf("gateway_link.reset_future", "gateway_links", "gateway_id", "last_heartbeat");
 const resetGateways = resetOf("gateway_link.reset_future_gateways", "gateways", "id", "last_online");
@@ -324,7 +325,7 @@ function resetOf(name: string, table: string, id: string, time: string) {
     `UPDATE ${table} AS item SET ${time} = $3
      FROM (
        SELECT ${id} FROM ${table}
-       WHERE tenant_id = $1 AND ${id} = ANY ($2::uuid[]) AND ${ofFuture(time, "$3")}
+       WHERE tenant_id = $1 AND ${id} = ANY ($2::uuid[]) AND ${inFuture(time, "$3")}
        ORDER BY ${id} FOR NO KEY UPDATE SKIP LOCKED
      ) AS free
      WHERE item.tenant_id = $1 AND item.${id} = free.${id}`,
@@ -341,7 +342,7 @@ export async function tenantsToCheck(tx: Transaction, heardBefore: Date, now: Da
 
 /** Sets heartbeats in the future to the current time, so that silence is counted from now. */
 export async function resetFutureHeartbeats(tx: TenantTx, now: Date, limit: number): Promise<void> {
-  const ids = (await tx.query(selectOfFuture, tx.tenantId, now, limit)).map(({ gateway_id: id }) => id);
+  const ids = (await tx.query(selectInFuture, tx.tenantId, now, limit)).map(({ gateway_id: id }) => id);
   if (ids.length === 0) return;
   await tx.query(resetLinks, tx.tenantId, ids, now);
   await tx.query(resetGateways, tx.tenantId, ids, now);

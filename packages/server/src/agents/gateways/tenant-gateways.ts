@@ -54,7 +54,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   readonly #updates: CoalescedTask;
   readonly #timer: ClockTimer;
   readonly #generations = new AwaitedGenerations();
-  /** The content that each gateway enforces, also of gateways that are disconnected for a moment. */
+  /** The content that each gateway enforces, including gateways that are disconnected for a moment. */
   readonly #enforced = new Map<string, ContentTree>();
   /** The gateways whose content changed and was not offered yet, and those whose records changed. */
   readonly #unoffered = { changed: new Set<string>(), named: new Set<string>() };

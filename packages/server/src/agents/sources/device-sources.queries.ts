@@ -1,6 +1,6 @@
 import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
-import { ofFuture } from "../../platform/stored-times.ts";
+import { inFuture } from "../../platform/stored-times.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** An observation of the address that a device's packets or its connection come from. */
@@ -35,7 +35,7 @@ const store = statement<SeenSource, [tenantId: string, seen: string, now: Date]>
      SET source_address = excluded.source_address, source_seen_at = excluded.source_seen_at,
          source_changed_at = CASE WHEN link.source_address = excluded.source_address AND NOT ${isOvertaken}
                                   THEN link.source_changed_at ELSE clock_timestamp() END
-     WHERE coalesce(${ofFuture("link.source_seen_at", "$3")}, true)
+     WHERE coalesce(${inFuture("link.source_seen_at", "$3")}, true)
        OR (link.source_seen_at <= excluded.source_seen_at
            AND (link.source_address <> excluded.source_address OR ${isOvertaken}
                 OR link.source_seen_at < excluded.source_seen_at - interval '1 minute'))
@@ -52,31 +52,31 @@ const storeOfGateways = statement<SeenSource, [tenantId: string, seen: string, n
    ORDER BY item.device_id, item.gateway_id
    ON CONFLICT (tenant_id, device_id, gateway_id) DO UPDATE
      SET source_address = excluded.source_address, seen_at = excluded.seen_at, changed_at = excluded.changed_at
-     WHERE own.seen_at < excluded.seen_at OR ${ofFuture("own.seen_at", "$3")}
+     WHERE own.seen_at < excluded.seen_at OR ${inFuture("own.seen_at", "$3")}
        OR (own.seen_at = excluded.seen_at AND own.source_address <> excluded.source_address)
    RETURNING device_id, gateway_id, source_address, seen_at`,
 );
 
-const forgetFuture = statement<never, [tenantId: string, deviceIds: readonly string[], now: Date]>(
-  "device_source.forget_future",
-  // Locked rows are left to the next observation. The time of the change notifies all replicas.
+const resetFutureTimes = statement<never, [tenantId: string, deviceIds: readonly string[], now: Date]>(
+  "device_source.reset_future",
+  // Locked rows are left to the next observation. The time of the change makes all replicas read the rows.
   `UPDATE device_links AS link SET source_seen_at = 'epoch', source_changed_at = clock_timestamp()
    FROM (
      SELECT device_id FROM device_links
-     WHERE tenant_id = $1 AND device_id = ANY ($2::uuid[]) AND ${ofFuture("source_seen_at", "$3")}
+     WHERE tenant_id = $1 AND device_id = ANY ($2::uuid[]) AND ${inFuture("source_seen_at", "$3")}
      FOR NO KEY UPDATE SKIP LOCKED
    ) AS free
    WHERE link.tenant_id = $1 AND link.device_id = free.device_id`,
 );
-const forgetFutureOfGateways = statement<
+const resetFutureTimesOfGateways = statement<
   never,
   [tenantId: string, deviceIds: readonly string[], now: Date, seen: string]
 >(
-  "device_source.forget_future_of_gateways",
+  "device_source.reset_future_of_gateways",
   `UPDATE device_gateway_sources AS own SET seen_at = 'epoch', changed_at = clock_timestamp()
    FROM (
      SELECT device_id, gateway_id FROM device_gateway_sources
-     WHERE tenant_id = $1 AND device_id = ANY ($2::uuid[]) AND ${ofFuture("seen_at", "$3")}
+     WHERE tenant_id = $1 AND device_id = ANY ($2::uuid[]) AND ${inFuture("seen_at", "$3")}
        AND (device_id, gateway_id) NOT IN (
          SELECT item.device_id, item.gateway_id FROM json_to_recordset($4) AS item (device_id uuid, gateway_id uuid))
      FOR NO KEY UPDATE SKIP LOCKED
@@ -115,7 +115,8 @@ const selectChangedOfGateways = statement<
 );
 
 /**
- * Stores observations. Those of the future by other observers of these devices precede every other one from now on.
+ * Stores observations. Future-dated observations of these devices by other observers get the time 1970, so that any
+ * later one supersedes them.
  *
  * @returns the observations that are the latest of their observers
  */
@@ -129,9 +130,9 @@ export async function storeSources(tx: TenantTx, seen: readonly SeenSource[], no
   const connected = new Set(own.map(({ device_id }) => device_id));
   const reported = new Set(ofGateways.map(({ device_id }) => device_id));
   const others = [...reported].filter((id) => !connected.has(id));
-  if (others.length > 0) await tx.query(forgetFuture, tx.tenantId, others, now);
+  if (others.length > 0) await tx.query(resetFutureTimes, tx.tenantId, others, now);
   const devices = [...new Set([...connected, ...reported])];
-  await tx.query(forgetFutureOfGateways, tx.tenantId, devices, now, JSON.stringify(ofGateways));
+  await tx.query(resetFutureTimesOfGateways, tx.tenantId, devices, now, JSON.stringify(ofGateways));
   return stored;
 }
 

@@ -215,7 +215,7 @@ describe("an address counts only where it was observed", () => {
     expect(peersOf(other.gateway)).toEqual([]);
     expect(hasRoute(made, other.id)).toBe(false);
     expect((await client.get(`/tenants/devices/${made.id}/configuration`)).body).toEqual(made.device.content);
-    // An observation of the control plane counts at every gateway, also after an earlier one of a gateway.
+    // An observation of the control plane counts at every gateway, even after an earlier one of a gateway.
     await connectFrom(made.device, "192.0.2.8");
     await until("it is a peer at the other gateway", () => peersOf(other.gateway).includes(made.key));
     await until("it has its route", () => hasRoute(made, other.id));
@@ -311,7 +311,7 @@ async function observe(
   await servers[0]?.deviceSources.flush();
 }
 
-describe("an observation of the future, which a clock that was ahead has stored,", () => {
+describe("a future-dated observation, stored while a clock was ahead,", () => {
   const inFiveHours = () => new Date(clock.now().getTime() + 5 * 3_600_000);
   const routesOf = async (deviceId: string) =>
     (await client.must.get(`/tenants/devices/${deviceId}/configuration`)).body.gateways;
@@ -351,7 +351,7 @@ describe("an observation of the future, which a clock that was ahead has stored,
   test.each([
     ["the control plane", true],
     ["a gateway", false],
-  ])("of %s does not count either when its time comes, if others observed the device", async (_, isOwn) => {
+  ])("of %s stays superseded when its time comes", async (_, isOwn) => {
     const { id } = await grantAccess(["192.0.2.0/24"]);
     const made = await newDevice();
     await observe(made.id, isOwn ? null : id, "192.0.2.7", inFiveHours());

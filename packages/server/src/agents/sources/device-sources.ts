@@ -12,7 +12,7 @@ import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import type { Log } from "../../platform/log.ts";
-import { isOfFuture } from "../../platform/stored-times.ts";
+import { isInFuture } from "../../platform/stored-times.ts";
 import * as queries from "./device-sources.queries.ts";
 
 /** Observations within this time are stored together, in milliseconds. */
@@ -69,7 +69,7 @@ export class DeviceSources {
     this.#storing = new CoalescedTask({
       run: () => this.#runRound(),
       delayMs: batchMs,
-      // Tenants whose last attempt failed wait for a run.
+      // Failing tenants are retried only by a run.
       intervalMs: retryMs,
       retryMs,
       failed: (error) => log.warn({ err: error }, failed),
@@ -93,7 +93,7 @@ export class DeviceSources {
     this.#storing.request();
   }
 
-  /** Stores pending observations, except for those of busy tenants. @throws an error of the whole database */
+  /** Stores pending observations, except for those of busy tenants. @throws an outage of the database */
   flush(): Promise<void> {
     return this.#storing.flush();
   }
@@ -120,11 +120,11 @@ export class DeviceSources {
 
   async stop(): Promise<void> {
     await this.#storing.stop();
-    const lost = "failed to store device source addresses before the end";
+    const lost = "failed to store device source addresses before shutdown";
     await this.#rounds.finish(this.#observed.keys(), this.#store, lost);
   }
 
-  /** @throws an error of the whole database; others concern one tenant, and must not delay the next round */
+  /** @throws an outage of the database; other errors affect one tenant, and must not delay the next round */
   async #runRound(): Promise<void> {
     try {
       await this.#rounds.run(this.#observed.keys(), this.#store);
@@ -162,9 +162,9 @@ export class DeviceSources {
     if (observed?.size === 0) this.#observed.delete(tenantId);
   };
 
-  /** An observation of the future does not count. */
+  /** Returns the later observation. Ignores an observation with a time in the future. */
   #laterOf(one: queries.SeenSource, other: queries.SeenSource): queries.SeenSource {
-    return one.seen_at <= other.seen_at || isOfFuture(new Date(one.seen_at), this.#clock.now()) ? other : one;
+    return one.seen_at <= other.seen_at || isInFuture(new Date(one.seen_at), this.#clock.now()) ? other : one;
   }
 
   #notify(rows: readonly (queries.SeenSource & { readonly tenant_id: string })[]): void {

@@ -64,7 +64,7 @@ describe("the address of a gateway that carries internet traffic", () => {
     ["that another gateway shares", site("exit", "192.0.2.1"), "192.0.2.1", "0.0.0.0"],
     ["that also relays", row("exit", "192.0.2.1"), "192.0.2.1", "0.0.0.0"],
     ["that made the observation", site("observer", "192.0.2.1"), "192.0.2.1", "0.0.0.0"],
-  ])("%s is no evidence for any observer", (_what, exit, observed, proved) => {
+  ])("%s is stored as the unspecified address", (_what, exit, observed, proved) => {
     const addresses = addressesOf([site("other", "192.0.2.1"), exit], exit.id);
     expect(addresses.ofGateway("observer", observed, "198.51.100.9")).toBe(proved);
     expect(addresses.ofGateway("observer", observed, observed)).toBe(proved);

@@ -1,6 +1,6 @@
 /**
  * The public addresses of gateways that forward devices' packets with their own address: relays, and gateways that
- * carry internet traffic. Such an address is no evidence of the device's network
+ * carry internet traffic. Such an address does not prove which network the device is in
  * (docs/decisions/0265-addresses-of-relays.md, docs/decisions/0273-addresses-of-internet-gateways.md).
  */
 import { isIP } from "node:net";
@@ -38,7 +38,7 @@ export class ForwardingAddresses {
   readonly #addresses = new Map<string, readonly string[]>();
   readonly #relays = new GatewaysByAddress();
   #exits = new GatewaysByAddress();
-  /** The gateways that carry internet traffic, also those without a known address. */
+  /** The gateways that carry internet traffic, including those without a known address. */
   #internetGateways: ReadonlySet<string> = new Set();
   /** The policies from which these gateways were found. */
   #policies: InternetPolicies | undefined;

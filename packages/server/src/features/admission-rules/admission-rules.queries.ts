@@ -75,7 +75,7 @@ const remove = statement<never, [tenantId: string, ids: readonly string[]]>(
 );
 const selectTypes = statement<Pick<AdmissionRuleRow, "id" | "type">, [tenantId: string, ids: readonly string[]]>(
   "admission_rules.types",
-  // FOR KEY SHARE keeps the rules from being deleted before the transaction that refers to them ends.
+  // FOR KEY SHARE prevents the deletion of the rules before the transaction that refers to them ends.
   "SELECT id, type FROM admission_rules WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 const selectAllow = statement<{ id: string }, [tenantId: string]>(

@@ -67,7 +67,7 @@ describe("creating a key", () => {
     expect(await createKey({ expiresAt })).toMatchObject({ status: 400, body: { code: "invalid_body" } });
   });
 
-  test("is repeated to the same request, also when the key's expiry has passed meanwhile", async () => {
+  test("is repeated to the same request, even if the key has expired meanwhile", async () => {
     const headers = { "idempotency-key": "short-lived" };
     const expiresAt = new Date(clock.now().getTime() + secondMs).toISOString();
     const body = { name: "Short-lived", permissions: ["protocols:read"], expiresAt };

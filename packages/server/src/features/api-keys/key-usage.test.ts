@@ -68,7 +68,7 @@ test("retains uses that could not be stored, except for older ones, and stores t
   expect(written.slice(2)).toEqual([["b", "key 2", late]]);
 });
 
-test("is stored before the process ends, also if the last attempt failed shortly before", async () => {
+test("is stored before shutdown, even if an attempt has just failed", async () => {
   usage.note("a", "key 1", early);
   failing = new Set(["a"]);
   await expect(usage.flush()).rejects.toThrow("away");

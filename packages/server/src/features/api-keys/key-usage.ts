@@ -36,7 +36,7 @@ export class KeyUsage {
 
   /** Stores all uses before the process ends. Never rejects. */
   finish(): Promise<void> {
-    return this.#rounds.finish(this.#uses.keys(), this.#store, "failed to store API key usage before the end");
+    return this.#rounds.finish(this.#uses.keys(), this.#store, "failed to store API key usage before shutdown");
   }
 
   readonly #store: TenantTask = async (tenantId, waitMs) => {

@@ -39,7 +39,7 @@ describe("the authorization code", () => {
     expect(events.data[0].actor).toEqual({ type: "user", id: person.user.id, name: person.user.email });
   });
 
-  test("returns to the program with state and issuer, also when the person refuses", async () => {
+  test("returns to the program with state and issuer, even if the person refuses", async () => {
     const [program, person] = [world.newProgram(), await world.newPerson()];
     const { body } = await person.approve(program.request(), false);
     const url = new URL(body.redirectTo);

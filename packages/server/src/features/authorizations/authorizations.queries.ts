@@ -66,7 +66,7 @@ const codeColumns = `tenant_id, code_hash, session_id, oauth_client, program, re
 const requestColumns = `device_code_hash, oauth_client, machine, address, max_age, created_at, expires_at, polled_at,
   answer, device`;
 
-const pruneCodes = statement<never, [tenantId: string, before: Date]>(
+const pruneCodes = statement<never, [tenantId: string, expiredBefore: Date]>(
   "authorizations.prune_codes",
   "DELETE FROM authorization_codes WHERE tenant_id = $1 AND expires_at < $2",
 );
@@ -121,7 +121,7 @@ const countGuesses = statement<{ count: number }, [tenantId: string, userId: str
   `SELECT count(*)::int AS count FROM sign_in_attempts
    WHERE tenant_id = $1 AND user_id = $2 AND created_at > $3 AND reason = $4`,
 );
-const pruneRequests = statement<never, [before: Date]>(
+const pruneRequests = statement<never, [expiredBefore: Date]>(
   "authorizations.prune_requests",
   "DELETE FROM device_requests WHERE expires_at < $1",
 );
@@ -170,8 +170,8 @@ const denyRequest = statement<{ denied: boolean }, [deviceCodeHash: Buffer, now:
   `UPDATE device_requests SET answer = 'denied' WHERE device_code_hash = $1 AND answer IS NULL AND expires_at > $2
    RETURNING true AS denied`,
 );
-const noteApproval = statement<never, [userCodeHash: Buffer]>(
-  "authorizations.note_approval",
+const recordApproval = statement<never, [userCodeHash: Buffer]>(
+  "authorizations.record_approval",
   "UPDATE device_requests SET answer = 'approved' WHERE user_code_hash = $1",
 );
 const notePoll = statement<never, [deviceCodeHash: Buffer, at: Date]>(
@@ -214,14 +214,14 @@ export async function lockAuthorizationCode(tx: TenantTx, codeHash: Buffer): Pro
 }
 
 /**
- * Waits for another answer to the request with a device code.
+ * Locks the answer to the request with a device code. Waits while another answer is being stored.
  *
- * @returns whether it was answered, also by a person of another tenant
+ * @returns whether anyone answered the request, including a person of another tenant
  */
 export async function lockAnswer(tx: TenantTx, codeHash: Buffer): Promise<boolean> {
   const presented = codeHash.toString("hex");
   await tx.query(lockHash, presented);
-  // Until the hash is withdrawn, row-level security also shows its request and its code.
+  // While the hash is set, row-level security permits access to the request and its code.
   await tx.query(presentHash, presented);
   const [request] = await tx.query(selectByDeviceCode, codeHash);
   const [code] = await tx.query(selectPresented, codeHash);
@@ -314,14 +314,14 @@ export function denyDeviceRequest(database: Database, deviceCodeHash: Buffer, no
   const presented = deviceCodeHash.toString("hex");
   return database.transaction({ kind: "presented-key", keyHash: presented }, async ({ query }) => {
     await query(lockHash, presented);
-    // An approval stores the code before it notes the answer.
+    // An approval stores the code before it records the answer.
     if ((await query(selectPresented, deviceCodeHash)).length > 0) return false;
     return (await query(denyRequest, deviceCodeHash, now)).length > 0;
   });
 }
 
 /** Records that the code of a request is stored, so that nobody answers the request again. */
-export async function noteDeviceApproval(database: Database, userCodeHash: Buffer): Promise<void> {
+export async function recordDeviceApproval(database: Database, userCodeHash: Buffer): Promise<void> {
   const scope = { kind: "presented-key", keyHash: userCodeHash.toString("hex") } as const;
-  await database.transaction(scope, ({ query }) => query(noteApproval, userCodeHash));
+  await database.transaction(scope, ({ query }) => query(recordApproval, userCodeHash));
 }

@@ -96,7 +96,7 @@ describe("the enrolment of a device", () => {
     expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
   });
 
-  test("is approved once its code is stored, also if the server crashes before it notes the answer", async () => {
+  test("is approved once its code is stored, even if the server crashes before it records the answer", async () => {
     const [program, person] = [world.newProgram(), await world.newPerson([])];
     const { body: codes } = await program.requestDevice(machine());
     expect((await person.answer(codes.user_code)).status).toBe(200);

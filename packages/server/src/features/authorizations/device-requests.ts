@@ -116,8 +116,8 @@ export class DeviceRequests {
   }
 
   /**
-   * Answers a request. An approval stores the code that the program exchanges in the same transaction as its effects,
-   * so that the request is either approved or still pending, also after a crash.
+   * Answers a request. An approval stores the code and its effects in one transaction. The request is therefore either
+   * approved or still pending, even after a crash.
    */
   async answer(caller: Caller, context: AuthorizationContext, userCode: string, approve: boolean): Promise<void> {
     const found = await this.#requireDeviceRequest(caller, context, userCode);
@@ -132,8 +132,8 @@ export class DeviceRequests {
     await this.#requireRecentSignIn(caller, found.request, now);
     await this.#approve(caller, context, found, now);
     // The request is approved already.
-    await queries.noteDeviceApproval(database, found.hash).catch((error: unknown) => {
-      this.#log.warn({ err: error }, "failed to note the approval of a device code");
+    await queries.recordDeviceApproval(database, found.hash).catch((error: unknown) => {
+      this.#log.warn({ err: error }, "failed to record the approval of a device code");
     });
   }
 
@@ -155,7 +155,7 @@ export class DeviceRequests {
     };
     /** @param effect what the approval does; returns what the code is for */
     const approving = async <Tx extends TenantTx>(tx: Tx, effect: (tx: Tx) => Promise<CodePurpose>) => {
-      // Another person may answer at the same time, also one of another tenant.
+      // Another person may answer at the same time, including a person of another tenant.
       const isAnswered = await queries.lockAnswer(tx, codeHash);
       if (isAnswered || !(await queries.storeCode(tx, { ...code, ...(await effect(tx)) }, now))) throw unknownCode();
     };

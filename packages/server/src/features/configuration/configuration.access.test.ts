@@ -27,7 +27,7 @@ beforeEach(async () => {
 describe("permissions", () => {
   const reading = ["configuration:read", "configuration:write", "groups:read", "users:read", "policies:read"] as const;
 
-  test("each section needs the right to read its kind, also to be applied", async () => {
+  test("each section needs the right to read its kind, even to be applied", async () => {
     const theirs = configurationCalls(server.client(await tenant.keyWith(...reading)));
     for (const reply of [await theirs.plan({ resources: [] }), await theirs.apply({ resources: [] })]) {
       expect(reply).toMatchObject({ status: 403, body: { code: "permission_denied" } });

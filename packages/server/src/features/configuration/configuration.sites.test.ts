@@ -31,7 +31,7 @@ test("are exported as they were applied, and changed by name", async () => {
   ]);
 });
 
-test("can move from one gateway to another, also from a deleted to a new one", async () => {
+test("can move from one gateway to another, including from a deleted to a new one", async () => {
   const one = { networks: ["10.80.0.0/16"], relayPort: 51901 };
   const other = { networks: ["10.81.0.0/16"], relayPort: 51902 };
   await calls.applied({ gateways: [site("North", one), site("South", other)] });

@@ -7,7 +7,7 @@ import { routeInputsOf } from "../../agent-identity/link-facts.ts";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import { empty, type Outcome, report } from "../../platform/outcome.ts";
-import { latestPossible } from "../../platform/stored-times.ts";
+import { latestValidTime } from "../../platform/stored-times.ts";
 import { readDevices } from "./devices.queries.ts";
 
 type ReadCall = Call<typeof operations.readDeviceConfiguration>;
@@ -42,7 +42,7 @@ export async function routesOfDevice(
     });
     [[device], rows] = await read();
   }
-  const { devices, gateways } = routeInputsOf(rows, latestPossible(call.now));
+  const { devices, gateways } = routeInputsOf(rows, latestValidTime(call.now));
   const presumed = [...devices].map(([key, routed]) => [key, presumeSource(routed, presumedSource)] as const);
   const inputs = { devices: new Map(presumed), gateways };
   const configuration = await evaluate(configuringDevice(model, inputs, id, call.now.getTime()));

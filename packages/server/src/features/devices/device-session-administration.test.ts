@@ -264,7 +264,7 @@ describe("asking to sign in again", () => {
 
   const ask = (body: object) => tenant.client.post(`${path}/require-sign-in`, body);
 
-  test("ends the trust in a device, also without a lifetime, until its user signs in again", async () => {
+  test("ends the trust in a device, even without a lifetime, until its user signs in again", async () => {
     const [asked, other] = [await newDevice(await newUser()), await newDevice(await newUser())];
     expect((await ask({ devices: [asked] })).status).toBe(200);
     expect([await isTrusted(asked), await isTrusted(other)]).toEqual([false, true]);

@@ -236,14 +236,14 @@ describe("with a lifetime", () => {
     ["sign-out everywhere", ({ user }) => tenant.client.must.delete(`/tenants/users/${user.id}/sessions`)],
     ["a reset of passkeys", ({ user }) => tenant.client.must.delete(`/tenants/users/${user.id}/passkeys`)],
     [
-      "a deactivation of the user, also after it is reverted",
+      "a deactivation of the user, even after it is reverted",
       async ({ user }) => {
         await tenant.client.must.patch(`/tenants/users/${user.id}/deactivate`);
         await tenant.client.must.post(`/tenants/users/${user.id}/reactivate`);
       },
     ],
     [
-      "a deactivation of the device, also after it is reverted",
+      "a deactivation of the device, even after it is reverted",
       async (_person, { id }) => {
         await tenant.client.must.patch(`/tenants/devices/${id}/deactivate`);
         await tenant.client.must.post(`/tenants/devices/${id}/reactivate`);

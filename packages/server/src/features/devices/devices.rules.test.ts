@@ -21,8 +21,8 @@ describe("deviceStatus", () => {
 
 describe("deviceLimit", () => {
   test.each([
-    ["the user's own, also below the groups'", 1, 9, 1],
-    ["the user's own, also when it is none at all", 0, 9, 0],
+    ["the user's own, even below the groups'", 1, 9, 1],
+    ["the user's own, even if it is zero", 0, 9, 0],
     ["the largest of the groups'", null, 9, 9],
     ["five otherwise", null, null, 5],
   ])("is %s", (_case, ofUser, ofGroups, limit) => {

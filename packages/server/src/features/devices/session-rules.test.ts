@@ -55,7 +55,7 @@ test("access begins with a sign-in, ends with its age, and begins again", async 
   expect((await decision()).decision).toBe(true);
 });
 
-test("a session that is ended is absent, also if no lifetime limits it", async () => {
+test("a session that is ended is absent, even if no lifetime limits it", async () => {
   await signIn();
   expect((await decision()).decision).toBe(true);
   await given.tenant.client.must.delete(`/tenants/users/${given.userId}/sessions`);

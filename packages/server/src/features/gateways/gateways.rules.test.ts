@@ -52,7 +52,7 @@ describe("statusByHeartbeat", () => {
   test.each([
     ["PENDING before the first heartbeat", heartbeat(null, null), "PENDING"],
     ["PENDING until a configuration was applied", heartbeat(justNow, null), "PENDING"],
-    ["PENDING also after such a gateway fell silent", heartbeat(tooLongAgo, null), "PENDING"],
+    ["PENDING even after such a gateway fell silent", heartbeat(tooLongAgo, null), "PENDING"],
     ["ONLINE right after a heartbeat", heartbeat(justNow, deployed), "ONLINE"],
     ["ONLINE 30 seconds after a heartbeat", heartbeat(atTheLimit, deployed), "ONLINE"],
     ["ONLINE when the heartbeat's clock is ahead", heartbeat(ahead, deployed), "ONLINE"],
@@ -61,7 +61,11 @@ describe("statusByHeartbeat", () => {
     ["ERROR after a failed configuration", heartbeat(justNow, deployed, "failed"), "ERROR"],
     ["ERROR when the first configuration failed", heartbeat(justNow, null, "failed"), "ERROR"],
     ["OFFLINE when it fell silent after a failure", heartbeat(tooLongAgo, deployed, "failed"), "OFFLINE"],
-    ["OFFLINE also when it fell silent after its first failed", heartbeat(tooLongAgo, null, "failed"), "OFFLINE"],
+    [
+      "OFFLINE even if its first configuration had failed when it fell silent",
+      heartbeat(tooLongAgo, null, "failed"),
+      "OFFLINE",
+    ],
   ])("is %s", (_what, reported, status) => {
     expect(statusByHeartbeat(reported, now)).toBe(status);
   });

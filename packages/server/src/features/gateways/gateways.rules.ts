@@ -44,7 +44,7 @@ export interface Heartbeat {
 /**
  * The next status of a gateway. Only commands end maintenance; every other status follows from reports.
  *
- * @param now the shared time, which heartbeats have
+ * @param now the shared time, as used for heartbeats
  */
 export function nextStatus(gateway: Heartbeat & { readonly status: GatewayStatus }, now: Date): GatewayStatus {
   return gatewayStatus(conditionOf(gateway, now), gateway.status === "MAINTENANCE");
@@ -68,7 +68,7 @@ export function conditionOf(heartbeat: Heartbeat, now: Date): GatewayCondition {
 
 /**
  * A heartbeat in the future counts as current, because the shared clock may have been ahead. The check for silent
- * gateways takes it as received now.
+ * gateways resets it to the current time.
  */
 function isReachable({ last_online: lastOnline }: Heartbeat, now: Date): boolean {
   return lastOnline !== null && now.getTime() - Date.parse(lastOnline) <= reachableForMs;

@@ -81,7 +81,7 @@ describe("creating a gateway", () => {
     },
   );
 
-  test("refuses a name that another gateway has, also of two at once", async () => {
+  test("refuses a name that another gateway has, even for two at once", async () => {
     const { name } = await makeGateway();
     const reply = await client.post("/tenants/gateways", { name, wireguardPort: "51820" });
     expect(reply).toMatchObject({ status: 409, body: { code: "name_taken", errors: [{ pointer: "/name" }] } });

@@ -130,7 +130,7 @@ describe("rights that the calling key lacks", () => {
     return { group, path: `/tenants/groups/${group.id}` };
   }
 
-  test("are not taken from members, also in change sets", async () => {
+  test("are not taken from members, even in change sets", async () => {
     const { group, path } = await strongGroup();
     const { id } = await newUser((await defaultGroup()).id, group.id);
     const [admin, standard] = [await roleId("ADMIN"), await roleId("DEFAULT")];

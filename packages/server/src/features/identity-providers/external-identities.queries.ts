@@ -43,7 +43,7 @@ const touch = statement<never, [tenantId: string, providerId: string, issuer: st
   `UPDATE external_identities SET last_used_at = $5
    WHERE tenant_id = $1 AND provider_id = $2 AND issuer = $3 AND subject = $4`,
 );
-/** Entries that retention pruned are no evidence: their accounts are older than the stub. */
+/** Pruned entries prove nothing: their accounts are older than the stub. */
 const selectUnaudited = statement<UnauditedAccountRow, [tenantId: string]>(
   "external_identities.unaudited",
   `SELECT known.provider_id AS "providerId", known.user_id AS "userId"

@@ -1,4 +1,4 @@
-/** Neither an address nor a tenant keeps others from identity providers. */
+/** Neither an address nor a tenant can block the access of others to identity providers. */
 import type { ServerResponse } from "node:http";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { HostileProvider } from "../../testing/hostile-provider.ts";

@@ -1,6 +1,6 @@
 /** Shares requests to identity providers fairly (docs/decisions/0240-fair-visits-to-providers.md). */
 import type { Clock } from "../../platform/clock.ts";
-import { FairPlaces } from "../../platform/concurrency/fair-places.ts";
+import { FairSlots } from "../../platform/concurrency/fair-slots.ts";
 import { SharedReads } from "../../platform/concurrency/shared-reads.ts";
 import type { ProviderKeys } from "./logout-token.ts";
 import type { CeremonyProvider } from "./provider-ceremonies.ts";
@@ -19,9 +19,9 @@ interface Visit extends CeremonyProvider {
 }
 
 export class ProviderVisits {
-  readonly #starts = new FairPlaces(waiting);
-  readonly #returns = new FairPlaces(returns);
-  readonly #logouts = new FairPlaces(waiting);
+  readonly #starts = new FairSlots(waiting);
+  readonly #returns = new FairSlots(returns);
+  readonly #logouts = new FairSlots(waiting);
   readonly #pages: SharedReads<ProviderPages>;
   readonly #keys: SharedReads<ProviderKeys>;
 

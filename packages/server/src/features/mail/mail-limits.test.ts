@@ -133,7 +133,7 @@ test("sending again does not deadlock with the sender of the former mail", async
   expect(await sealedLinkTokens(server.database, tenant.id)).toEqual([]);
 });
 
-test("a count that a command has locked does not keep those of other tenants from being deleted", async () => {
+test("a locked count does not block the deletion of other tenants' counts", async () => {
   await invite(uniqueEmail());
   const busy = tenant;
   tenant = await server.newTenant();
@@ -158,7 +158,7 @@ test("a count that a command has locked does not keep those of other tenants fro
   });
 });
 
-test("the counts of former days are deleted, also without another mail", async () => {
+test("the counts of earlier days are deleted, even without another email", async () => {
   await invite(uniqueEmail());
   const all = await countedMailDays(server.database, tenant.id);
   await makeMailCountsOlder(server.database, tenant.id);

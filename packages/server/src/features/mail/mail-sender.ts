@@ -1,7 +1,7 @@
 /**
  * Sends queued emails (docs/decisions/0108-mail.md). Every replica runs it. A replica claims emails for a time, so that
- * an email of a replica that dies is retried by another replica. Tenants have their turns concurrently, so that slow
- * recipients of one tenant only delay its own emails (docs/decisions/0262-shares-and-limits-of-mails.md).
+ * an email of a replica that dies is retried by another replica. The batches of tenants are sent concurrently, so that
+ * slow recipients of one tenant only delay its own emails (docs/decisions/0262-shares-and-limits-of-mails.md).
  */
 import { randomUUID } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
@@ -22,7 +22,7 @@ import type { OutgoingMail, SmtpServer } from "./smtp-server.ts";
 
 /** The number of emails that are sent at the same time, each on a connection of its own. */
 const maxConnections = 20;
-/** The number of emails in a turn of a tenant, which are sent at the same time. */
+/** The number of emails in a batch of a tenant, which are sent at the same time. */
 const mailsAtOnce = 5;
 /** How long a claim lasts, in milliseconds: longer than an attempt. */
 const claimMs = 150_000;
@@ -37,8 +37,8 @@ export interface MailSenderOptions {
   readonly intervalMs: number;
 }
 
-/** The claim of a tenant's emails. */
-interface Turn {
+/** Emails of a tenant that this replica has claimed. */
+interface Batch {
   readonly tenantId: string;
   readonly attemptId: string;
   /** When another replica may send the emails. */
@@ -50,12 +50,12 @@ interface Turn {
 export class MailSender {
   readonly #options: MailSenderOptions;
   readonly #retries = new TenantRetries();
-  /** The tenants that have a turn now. */
-  readonly #inTurn = new Map<string, Promise<void>>();
-  /** The tenants that wait for their turn. */
+  /** The tenants whose batch is being sent. */
+  readonly #sending = new Map<string, Promise<void>>();
+  /** The tenants that wait for their next batch. */
   #waiting: string[] = [];
   #freeConnections = maxConnections;
-  /** Whether a turn has ended, or a waiting tenant can have its turn, since `run` last waited for that. */
+  /** Whether a batch has ended, or the batch of a waiting tenant can start, since `run` last waited for that. */
   #isAwake = false;
   #wake: () => void = () => undefined;
 
@@ -64,52 +64,52 @@ export class MailSender {
   }
 
   /**
-   * Sends all emails that are due. Each tenant has one turn of a few emails at a time. The tenants are read again when
-   * all of them have had a turn, so that none waits for another one with thousands of emails. It ends after all turns,
-   * also with an error.
+   * Sends all emails that are due, in batches of a few emails of one tenant. The tenants are read again when each has
+   * had a batch, so that no tenant waits for another one with thousands of emails. Settles after all batches, even if
+   * it fails.
    *
-   * @throws the error of a search while no tenant has a turn
+   * @throws the error of a search while no batch is being sent
    */
   async run(): Promise<void> {
     try {
-      await this.#startTurns();
+      await this.#startBatches();
     } finally {
       this.#waiting = [];
-      await Promise.all(this.#inTurn.values());
+      await Promise.all(this.#sending.values());
     }
   }
 
-  async #startTurns(): Promise<void> {
+  async #startBatches(): Promise<void> {
     for (;;) {
-      if (this.#waiting.length === 0) this.#waiting = await this.#tenantsWithoutTurn();
+      if (this.#waiting.length === 0) this.#waiting = await this.#idleTenants();
       while (this.#freeConnections > 0) {
         const tenantId = this.#waiting.shift();
         if (tenantId === undefined) break;
-        this.#inTurn.set(tenantId, this.#turn(tenantId));
+        this.#sending.set(tenantId, this.#sendBatch(tenantId));
       }
-      if (this.#inTurn.size === 0) return;
+      if (this.#sending.size === 0) return;
       await this.#endedOrInterval();
       if (this.#options.signal.aborted) this.#waiting = [];
     }
   }
 
-  /** The tenants with emails that are due, except for those that have a turn or pause. */
-  async #tenantsWithoutTurn(): Promise<string[]> {
+  /** The tenants with emails that are due, except for paused tenants and those whose batch is being sent. */
+  async #idleTenants(): Promise<string[]> {
     const { runner, signal, log } = this.#options;
     if (signal.aborted) return [];
     let tenants: readonly string[] = [];
     try {
       tenants = await queries.tenantsWithDueMails(runner.database, runner.clock.now());
     } catch (error) {
-      if (this.#inTurn.size === 0) throw error;
-      // The turns in progress can take minutes. Other tenants must not wait for them.
+      if (this.#sending.size === 0) throw error;
+      // The batches in progress can take minutes. Other tenants must not wait for them.
       log.warn({ err: error }, "failed to search for due emails; will retry");
     }
-    return tenants.filter((tenantId) => !this.#inTurn.has(tenantId) && this.#retries.isDue(tenantId));
+    return tenants.filter((tenantId) => !this.#sending.has(tenantId) && this.#retries.isDue(tenantId));
   }
 
-  /** Never rejects. The emails of a turn that failed are claimed by a later one. */
-  async #turn(tenantId: string): Promise<void> {
+  /** Never rejects. The emails of a batch that failed are claimed by a later one. */
+  async #sendBatch(tenantId: string): Promise<void> {
     try {
       // If nothing was claimed, a command holds the locks, or another replica claimed the emails first.
       if ((await this.#sendSome(tenantId)) > 0) this.#retries.succeeded(tenantId);
@@ -118,7 +118,7 @@ export class MailSender {
       const retryMs = this.#retries.failed(tenantId);
       this.#options.log.warn({ tenantId, err: error, retryMs }, "failed to send emails of a tenant; will retry");
     }
-    this.#inTurn.delete(tenantId);
+    this.#sending.delete(tenantId);
     this.#wakeUp();
   }
 
@@ -140,8 +140,8 @@ export class MailSender {
     } finally {
       this.#free(limit - claimed.length);
     }
-    const turn = { tenantId, attemptId, until, settling: new Semaphore(1) };
-    await allSettled(claimed.map((mail) => this.#send(turn, mail)));
+    const batch = { tenantId, attemptId, until, settling: new Semaphore(1) };
+    await allSettled(claimed.map((mail) => this.#send(batch, mail)));
     return claimed.length;
   }
 
@@ -168,9 +168,9 @@ export class MailSender {
     this.#isAwake = false;
   }
 
-  async #send(turn: Turn, mail: queries.ClaimedMail): Promise<void> {
+  async #send(batch: Batch, mail: queries.ClaimedMail): Promise<void> {
     const { runner, log } = this.#options;
-    const { tenantId, attemptId } = turn;
+    const { tenantId, attemptId } = batch;
     // Another tenant can use the connection while the result waits for a lock.
     const failure = await this.#attempt(tenantId, mail).finally(() => this.#free(1));
     if (failure === "aborted") return;
@@ -182,14 +182,14 @@ export class MailSender {
     // The text of the server is for the tenant's administrators. It can contain the address of the user.
     if (failure !== undefined)
       log.warn({ tenantId, mailId: mail.id, status: result.status }, "failed to send an email");
-    await this.#settle(turn, (tx) => queries.settleMail(tx, { id: mail.id, attemptId }, result, now));
+    await this.#settle(batch, (tx) => queries.settleMail(tx, { id: mail.id, attemptId }, result, now));
   }
 
   /**
    * Stores the result of an email, one at a time per tenant, so that a locked tenant blocks few connections. Retries
    * until the claim expires, and once more at shutdown: without a result, the email is sent again.
    */
-  async #settle({ tenantId, until, settling }: Turn, settle: (tx: TenantTx) => Promise<void>): Promise<void> {
+  async #settle({ tenantId, until, settling }: Batch, settle: (tx: TenantTx) => Promise<void>): Promise<void> {
     const { runner, signal } = this.#options;
     await settling.acquire();
     try {

@@ -199,7 +199,7 @@ test("mails whose results wait for locks leave their connections to others", asy
   await close();
 });
 
-test("the result of a mail is stored after an outage, also when the replica stops meanwhile", async () => {
+test("the result of an email is stored after an outage, even if the replica is stopping", async () => {
   const { server, invite, close } = await mailWorld();
   await invite("example.com", 1);
   const stop = new AbortController();

@@ -139,7 +139,7 @@ describe("devices of others", () => {
     expect((await ann.client.must.get("/tenants/my/devices")).body).toEqual([]);
   });
 
-  test("an API key is told that a person is required, also in a session that represents a key", async () => {
+  test("an API key is refused because a person is required, even in a session that represents a key", async () => {
     const { status, body } = await tenant.client.get("/tenants/my/devices");
     expect([status, body.code]).toEqual([403, "person_required"]);
   });

@@ -152,7 +152,7 @@ async function recordChange(
 }
 
 /**
- * Locks the order before the policy, also if the order does not change. COMMIT checks the position of a changed policy
+ * Locks the order before the policy, even if the order does not change. COMMIT checks the position of a changed policy
  * again and would wait there for a command that moves policies, which waits for this policy.
  *
  * @throws AppError not_found, precondition_failed

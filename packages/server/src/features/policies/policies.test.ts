@@ -427,7 +427,7 @@ describe("records that a policy lists", () => {
     expect(body).toMatchObject({ allGroups: false, allUsers: false, allDevices: false, allResources: false });
   });
 
-  test("does not keep the tenant from being deleted", async () => {
+  test("does not block the deletion of the tenant", async () => {
     const [gateway, rule] = [await makeGateway(), await makeRule()];
     await makePolicy({ gateways: [gateway.id], rule: rule.id });
     expect(await server.operator.delete(`/operator/tenants/${tenant.id}`)).toMatchObject({ status: 204 });

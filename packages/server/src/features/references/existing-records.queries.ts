@@ -4,7 +4,7 @@ import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 type SelectExisting = Statement<{ id: string }, [tenantId: string, ids: readonly string[]]>;
 
-/** FOR KEY SHARE keeps the records from being deleted before the transaction that refers to them ends. */
+/** FOR KEY SHARE prevents the deletion of the records before the transaction that refers to them ends. */
 function selectExisting(table: string): SelectExisting {
   return statement(
     `${table}.existing`,

@@ -16,7 +16,7 @@ import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
 /** References that one feature stores to one kind of record. */
 export interface ReferencesTo<N extends ReferencedNoun> {
-  /** Present if a reference can keep the record from being deleted. */
+  /** Present if a reference can block the deletion of the record. */
   blocking?(tx: TenantTx, id: string): Promise<BlockingRecords | undefined>;
   /** Present if references are removed when the record is deleted. */
   remove?(tx: CommandTx, granted: Granted<`${N}s:write`>, record: NamedRecord, at: Date): Promise<void>;

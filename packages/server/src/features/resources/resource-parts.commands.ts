@@ -103,12 +103,12 @@ function isConnected({ gateways }: queries.WholeResourceRow, gatewayId: string):
 function refuseBeyond(
   kind: "addresses" | "gateways",
   { name }: queries.ResourceRow,
-  present: readonly unknown[] | null,
+  existing: readonly unknown[] | null,
 ): void {
   const bound = resourceLimits[kind];
-  if (present === null || present.length < bound) return;
+  if (existing === null || existing.length < bound) return;
   throw new AppError("resource_full", {
-    detail: `The resource ${name} has ${present.length} ${kind}; the limit is ${bound}.`,
+    detail: `The resource ${name} has ${existing.length} ${kind}; the limit is ${bound}.`,
   });
 }
 

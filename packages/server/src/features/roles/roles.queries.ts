@@ -20,7 +20,7 @@ const selectOne = statement<RoleRow, [tenantId: string, id: string]>(
 );
 const selectTypes = statement<{ id: string; type: RoleType }, [tenantId: string, ids: readonly string[]]>(
   "roles.types",
-  // FOR KEY SHARE keeps the roles from being deleted before the transaction that refers to them ends.
+  // FOR KEY SHARE prevents the deletion of the roles before the transaction that refers to them ends.
   "SELECT id, type FROM roles WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) FOR KEY SHARE",
 );
 

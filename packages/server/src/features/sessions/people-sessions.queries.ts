@@ -205,7 +205,7 @@ export async function touchPersonSession(database: Database, tenantId: string, i
 /**
  * Stores that the person authenticated again.
  *
- * @param times when the person authenticated, and the present time
+ * @param times the time of the authentication, and the current time
  * @param endsBy the latest end of the session; undefined if the authentication does not limit it
  */
 export async function reauthenticateSession(

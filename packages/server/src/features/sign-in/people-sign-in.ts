@@ -122,11 +122,11 @@ export class PasskeySignIn implements PeopleSignIn {
     await this.#command("enrolPasskey", attempt, context, async (tx, now) => {
       const status = await lockUserOfSession(tx, user.id);
       const locked = (await lockLinksOfUser(tx, user.id)).find(({ id }) => id === link.id);
-      const present = await readSignedInUser(tx, user.id);
-      if (present === undefined || locked === undefined || locked.used_at !== null) {
+      const currentUser = await readSignedInUser(tx, user.id);
+      if (currentUser === undefined || locked === undefined || locked.used_at !== null) {
         throw new AppError("sign_in_failed");
       }
-      if (await isOutgrown(tx, locked, present, now)) throw new AppError("enrolment_link_outgrown");
+      if (await isOutgrown(tx, locked, currentUser, now)) throw new AppError("enrolment_link_outgrown");
       if (!(await this.#accept(tx, ceremony))) throw new AppError("sign_in_failed");
       await markLinkUsed(tx, link.id, now);
       // The person no longer needs links that were sent elsewhere, and anybody who finds one could use it.

@@ -62,7 +62,7 @@ const useChallenge = statement<{ used: boolean }, [tenantId: string, hash: Buffe
   `INSERT INTO used_challenges (tenant_id, challenge_hash, expires_at) VALUES ($1, $2, $3)
    ON CONFLICT DO NOTHING RETURNING true AS used`,
 );
-const removeOldChallenges = statement<never, [tenantId: string, before: Date]>(
+const removeOldChallenges = statement<never, [tenantId: string, expiredBefore: Date]>(
   "sign_in.delete_old_challenges",
   "DELETE FROM used_challenges WHERE tenant_id = $1 AND expires_at < $2",
 );
@@ -89,7 +89,7 @@ const insertAttempt = statement<
                                  user_agent, outcome, reason, note)
    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
 );
-const pruneAttempts = statement<never, [tenantId: string, before: Date]>(
+const pruneAttempts = statement<never, [tenantId: string, createdBefore: Date]>(
   "sign_in.prune_attempts",
   "DELETE FROM sign_in_attempts WHERE tenant_id = $1 AND created_at < $2",
 );

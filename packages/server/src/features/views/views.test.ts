@@ -55,7 +55,7 @@ test("names are unique for each person and list", async () => {
   expect((await ann.patch(`/tenants/views/${view.id}`, { name: "Other" })).body.code).toBe("name_taken");
 });
 
-test("views of others are like missing ones, also for an owner's key", async () => {
+test("views of others are like missing ones, even for an owner's key", async () => {
   const bob = await person("bob@example.com");
   const { body: view } = await ann.must.post("/tenants/views", stale);
   const path = `/tenants/views/${view.id}`;
@@ -78,7 +78,7 @@ test.each([
   expect((await ann.post("/tenants/views", { ...stale, ...wrong })).status).toBe(400);
 });
 
-test("a person can have a limited number of views, also with concurrent requests", async () => {
+test("a person can have a limited number of views, even with concurrent requests", async () => {
   const create = (index: number) => ann.post("/tenants/views", { list: "users", name: `View ${index}` });
   for (let index = 0; index < maxViews - 1; index++) expect((await create(index)).status).toBe(201);
   const replies = await Promise.all([create(1_000), create(1_001), create(1_002)]);

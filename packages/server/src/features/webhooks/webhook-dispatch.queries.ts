@@ -12,7 +12,7 @@ import type { DeliveryRow } from "./webhook-deliveries.queries.ts";
 export const jobTimeoutMs = 120_000;
 
 /** SQL: the pending deliveries of a webhook whose next attempt, or the end of whose job, is too far ahead. */
-const deliveriesOfFuture = (now: string) => `(
+const futureDeliveries = (now: string) => `(
   SELECT next.id FROM webhook_deliveries AS next
   WHERE next.tenant_id = webhook.tenant_id AND next.webhook_id = webhook.id AND next.status = 'PENDING'
     AND ${beyondLongest("next.next_attempt_at", now, longestDelayMs)}
@@ -41,17 +41,17 @@ const selectTenantsWithWork = statement<{ tenant_id: string }, [now: Date]>(
    WHERE webhook.active
    UNION
    SELECT webhook.tenant_id FROM webhooks AS webhook
-   WHERE webhook.active AND EXISTS ${deliveriesOfFuture("$1")}`,
+   WHERE webhook.active AND EXISTS ${futureDeliveries("$1")}`,
 );
-const restartOfFuture = statement<never, [tenantId: string, now: Date]>(
-  "webhook_dispatch.restart_of_future",
+const restartFutureDated = statement<never, [tenantId: string, now: Date]>(
+  "webhook_dispatch.restart_future_dated",
   // Commands lock many deliveries of a webhook in any order, so this one waits for none of them.
   `UPDATE webhook_deliveries AS item
    SET next_attempt_at = least(item.next_attempt_at, $2), job_id = NULL, queued_until = NULL
    WHERE item.tenant_id = $1 AND item.id = ANY (ARRAY (
      SELECT free.id FROM webhook_deliveries AS free
      WHERE free.tenant_id = $1 AND free.status = 'PENDING' AND free.id IN (
-       SELECT late.id FROM webhooks AS webhook CROSS JOIN LATERAL ${deliveriesOfFuture("$2")} AS late
+       SELECT late.id FROM webhooks AS webhook CROSS JOIN LATERAL ${futureDeliveries("$2")} AS late
        WHERE webhook.tenant_id = $1)
      ORDER BY free.id FOR UPDATE SKIP LOCKED))`,
 );
@@ -189,7 +189,7 @@ const noteFailure = statement<never, [tenantId: string, id: string, at: Date]>(
   "webhook_dispatch.note_failure",
   "UPDATE webhooks SET failing_since = $3 WHERE tenant_id = $1 AND id = $2 AND failing_since IS NULL",
 );
-const clearOld = statement<{ id: string }, [tenantId: string, before: Date, limit: number]>(
+const clearOld = statement<{ id: string }, [tenantId: string, createdBefore: Date, limit: number]>(
   "webhook_dispatch.clear",
   `DELETE FROM webhook_deliveries WHERE tenant_id = $1 AND id IN (
      SELECT id FROM webhook_deliveries
@@ -287,8 +287,8 @@ export interface JobLimits {
 }
 
 /**
- * Due deliveries that no job holds, within the limits. Webhooks with fewer jobs take precedence. Deliveries with times
- * of the future become due, and no job holds them any more.
+ * Due deliveries that no job holds, within the limits. Webhooks with fewer jobs take precedence. Future-dated
+ * deliveries become due and lose their job.
  */
 export async function lockDueDeliveries(
   tx: TenantTx,
@@ -297,7 +297,7 @@ export async function lockDueDeliveries(
 ): Promise<readonly string[]> {
   // A separate statement: the next one must see the jobs that were committed before the lock was released.
   await tx.query(lockJobs, tx.tenantId);
-  await tx.query(restartOfFuture, tx.tenantId, now);
+  await tx.query(restartFutureDated, tx.tenantId, now);
   return (await tx.query(lockDue, tx.tenantId, now, perWebhook, perTenant)).map(({ id }) => id);
 }
 
@@ -348,8 +348,8 @@ export async function storeAttempt(tx: TenantTx, assigned: Assignment, result: A
 }
 
 /** @returns the number of deleted deliveries; `limit` if there may be more */
-export async function clearDeliveries(tx: TenantTx, before: Date, limit: number): Promise<number> {
-  return (await tx.query(clearOld, tx.tenantId, before, limit)).length;
+export async function clearDeliveries(tx: TenantTx, createdBefore: Date, limit: number): Promise<number> {
+  return (await tx.query(clearOld, tx.tenantId, createdBefore, limit)).length;
 }
 
 /**

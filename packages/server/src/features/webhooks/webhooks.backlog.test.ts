@@ -119,7 +119,7 @@ test("a turn of a tenant with many webhooks is no longer than that of others", a
   const made = pending.reduce((sum, count) => sum + count, 0);
   expect(made).toBeGreaterThan(0);
   expect(made).toBeLessThanOrEqual(2_000);
-  // A round does not wait for a tenant that takes long, so one pass may not be enough.
+  // A round does not wait for a slow tenant, so one pass may not be enough.
   await until("all messages are made", async () => {
     await finish();
     const counts = await Promise.all(ids.map(countsOf));
@@ -202,7 +202,7 @@ test("a webhook that does not catch up for three days is disabled, with an entry
     const { body } = await tenant.client.get("/tenants/events?sort=-position&limit=1");
     expect(body.data[0]).toMatchObject({ operation: "disableWebhook", after: { disabledReason: "BEHIND" } });
 
-    // It starts again at the present.
+    // It starts again at the current event.
     const { body: again } = await tenant.client.patch(`/tenants/webhooks/${id}`, { active: true });
     for (const field of ["disabledReason", "behindSince"]) expect(again).not.toHaveProperty(field);
   } finally {

@@ -236,7 +236,7 @@ describe("a webhook", () => {
     expect(await readWebhook(id)).toMatchObject({ active: true, failingSince: world.clock.now().toISOString() });
   });
 
-  test("that is activated again starts at the present, with a new failure time", async () => {
+  test("that is activated again starts at the current event, with a new failure time", async () => {
     receiver.answer = inTurn(answering(410), answering(500));
     const { id } = await createWebhook(tenant, receiver.url);
     await makeNews(tenant);
@@ -368,7 +368,7 @@ test("a message that a replica whose clock is half an hour ahead is sending is n
   await close();
 });
 
-test("a message of the future that a command has locked delays no other one", async () => {
+test("a locked, future-dated message does not delay other messages", async () => {
   const { server, clock, close, replica } = await createWebhookWorld({ deliver: false });
   const own = await server.newTenant();
   const locked = await createWebhook(own, receiver.url, { events: ["protocol.created"] });

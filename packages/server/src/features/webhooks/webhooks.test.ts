@@ -100,7 +100,7 @@ describe("a new webhook", () => {
     expect((await tenant.client.post("/tenants/webhooks", body)).status).toBe(400);
   });
 
-  test("is refused beyond twenty, also for concurrent requests", async () => {
+  test("is refused beyond twenty, even for concurrent requests", async () => {
     const replies = await Promise.all(
       Array.from({ length: 25 }, () => tenant.client.post("/tenants/webhooks", { url: webhookUrl })),
     );

@@ -106,7 +106,7 @@ describe.skipIf(pebbleProblem !== undefined)("a certificate authority", () => {
     await pebble.start({ httpPort: 1, tlsPort: port });
     const before = await served(port);
     expect(before.verify(before.publicKey)).toBe(true);
-    // Without an order, nobody gets a proof.
+    // Without an order, nobody gets an answer to a challenge.
     await expect(served(port, ["acme-tls/1"])).rejects.toThrow();
     expect(await expiry(server)).toBe(0);
     await orderOf(server);

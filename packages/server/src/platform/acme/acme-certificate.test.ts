@@ -343,7 +343,7 @@ test("a server that closes does not wait for the authority", async () => {
   expect(found.find(({ check }) => check === "tls")?.status).toBe("skipped");
 });
 
-test("a replica reads certificates and proofs while its own order runs", async () => {
+test("a replica reads certificates and challenges while its own order runs", async () => {
   const first = await replica(never);
   const [reading, ordering] = first.tasks;
   const running = ordering?.run();
@@ -399,7 +399,7 @@ test.each([
   },
 );
 
-test("a proof is known on every replica while the order runs, and on none afterwards", async () => {
+test("a challenge is known on every replica while the order runs, and on none afterwards", async () => {
   let second: AcmeCertificate | undefined;
   const seen: (string | undefined)[] = [];
   const first = await AcmeCertificate.open({

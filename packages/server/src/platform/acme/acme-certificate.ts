@@ -29,7 +29,7 @@ export interface AcmeCertificateOptions extends queries.AcmeName {
   readonly box: SecretBox;
   readonly clock: Clock;
   readonly log: Log;
-  /** How long the other replicas have to read a proof, in milliseconds. */
+  /** How long the other replicas have to read a challenge, in milliseconds. */
   readonly settleMs?: number;
   /** How long an order can take, in milliseconds. */
   readonly deadlineMs?: number;
@@ -37,7 +37,7 @@ export interface AcmeCertificateOptions extends queries.AcmeName {
 }
 
 const operator = { kind: "operator" } as const;
-/** How often a replica reads the certificate and the proofs, in milliseconds. */
+/** How often a replica reads the certificate and the challenges, in milliseconds. */
 const pollMs = 5_000;
 /** Longer than two polls. */
 const defaultSettleMs = 12_000;
@@ -45,16 +45,21 @@ const defaultDeadlineMs = 10 * 60_000;
 const takenOver = "the order took too long, and another replica has taken it over";
 const firstRetryMs = 5 * 60_000;
 
+interface AnsweredChallenge {
+  readonly keyAuthorization: string;
+  readonly pair: TlsPair | undefined;
+}
+
 export class AcmeCertificate implements ServedCertificate {
   readonly source = "acme";
   readonly #options: AcmeCertificateOptions;
   #pair: TlsPair;
-  /** The last certificate that was read, also if it cannot be used. */
+  /** The last certificate that was read, even if it cannot be used. */
   #stored: string | null = null;
   /** Whether the stored certificate cannot be used: an earlier version checked less. The previous one remains. */
   #isUnusable = false;
   #validity: { readonly from: number; readonly to: number } | undefined;
-  #proofs: ReadonlyMap<string, { readonly keyAuthorization: string; readonly pair: TlsPair | undefined }> = new Map();
+  #challenges: ReadonlyMap<string, AnsweredChallenge> = new Map();
   /** Whether the server answers certificate authorities. */
   #listens = false;
   #replaced: (pair: TlsPair) => void = () => undefined;
@@ -94,12 +99,12 @@ export class AcmeCertificate implements ServedCertificate {
 
   challengePair(host: string): TlsPair | undefined {
     if (host !== this.#options.host) return undefined;
-    return [...this.#proofs.values()].find(({ pair }) => pair !== undefined)?.pair;
+    return [...this.#challenges.values()].find(({ pair }) => pair !== undefined)?.pair;
   }
 
   /** The answer to HTTP-01. @returns undefined for an unknown token */
   keyAuthorization(token: string): string | undefined {
-    return this.#proofs.get(token)?.keyAuthorization;
+    return this.#challenges.get(token)?.keyAuthorization;
   }
 
   /** Permits orders, when the server listens and can prove its control of the host. */
@@ -123,7 +128,7 @@ export class AcmeCertificate implements ServedCertificate {
     if (!this.#listens || this.#stopping.signal.aborted || !this.#isDue()) return;
     const { database, clock } = this.#options;
     const now = clock.now();
-    // Longer than the deadline of orders.
+    // The claim outlasts the deadline of an order.
     const until = new Date(now.getTime() + queries.longestOrderMs);
     const claim = { now, until, replacesUnusable: this.#isUnusable };
     const claimed = await database.transaction(operator, (tx) => queries.claimAcmeOrder(tx, this.#options, claim));
@@ -148,7 +153,7 @@ export class AcmeCertificate implements ServedCertificate {
       const ordered = await this.#orderInTime(box.open(sealedKey, accountContext(this.#options)), until);
       const { notBefore, notAfter } = ordered;
       const issued = { ...ordered, privateKey: box.seal(ordered.privateKey, keyContext(this.#options)) };
-      // To a clock that is far ahead, each new certificate is due for renewal.
+      // If the clock is far ahead, every new certificate seems due for renewal.
       const pauseMs = Math.min((notAfter.getTime() - notBefore.getTime()) / 3, queries.longestRetryMs);
       const nextAttemptAt = new Date(clock.now().getTime() + pauseMs);
       const isStored = await database.transaction(operator, (tx) =>
@@ -162,7 +167,7 @@ export class AcmeCertificate implements ServedCertificate {
     }
   }
 
-  /** Orders until the deadline or the stop of the server, also if the order does not react to its signal. */
+  /** Orders until the deadline or shutdown, even if the order does not react to its signal. */
   async #orderInTime(accountKey: string, until: Date): Promise<OrderedCertificate> {
     const { deadlineMs = defaultDeadlineMs, order = orderCertificate } = this.#options;
     const late = new AbortController();
@@ -193,7 +198,7 @@ export class AcmeCertificate implements ServedCertificate {
     );
     const times = { nextAttemptAt: nextAttemptAt.toISOString(), validTo: this.validTo?.toISOString() };
     const state = { host, directory: directoryUrl, reason, ...times };
-    log.error(state, "failed to get a TLS certificate; the current one remains, and the order is repeated");
+    log.error(state, "failed to get a TLS certificate; keeping the current one; will retry");
   }
 
   #release(until: Date): Promise<void> {
@@ -212,7 +217,7 @@ export class AcmeCertificate implements ServedCertificate {
     await pause(settleMs, undefined, { signal });
   }
 
-  /** Reads the certificate and the proofs of all replicas. */
+  /** Reads the certificate and the challenges of all replicas. */
   #read(): Promise<void> {
     const reading = this.#reading.then(() => this.#readState());
     this.#reading = reading.catch(() => undefined);
@@ -224,7 +229,7 @@ export class AcmeCertificate implements ServedCertificate {
     const [row, challenges] = await database.transaction(operator, (tx) =>
       Promise.all([queries.readAcme(tx, this.#options), queries.readAcmeChallenges(tx, host, clock.now())]),
     );
-    await this.#replaceProofs(challenges);
+    await this.#replaceChallenges(challenges);
     if (row === undefined || row.certificate === null || row.private_key_ciphertext === null) return;
     if (row.certificate === this.#stored) return;
     const key = box.open(row.private_key_ciphertext, keyContext(this.#options));
@@ -248,15 +253,15 @@ export class AcmeCertificate implements ServedCertificate {
     if (!isFirst) this.#options.log.info({ host, validTo }, "TLS certificate replaced");
   }
 
-  async #replaceProofs(challenges: readonly queries.AcmeChallenge[]): Promise<void> {
+  async #replaceChallenges(challenges: readonly queries.AcmeChallenge[]): Promise<void> {
     const { challengeType, host } = this.#options;
-    const proofs = challenges.map(async ({ token, keyAuthorization }) => {
-      const known = this.#proofs.get(token);
+    const answered = challenges.map(async ({ token, keyAuthorization }) => {
+      const known = this.#challenges.get(token);
       if (known?.keyAuthorization === keyAuthorization) return [token, known] as const;
       const pair = challengeType === "tls-alpn-01" ? await challengeCertificate(host, keyAuthorization) : undefined;
       return [token, { keyAuthorization, pair }] as const;
     });
-    this.#proofs = new Map(await Promise.all(proofs));
+    this.#challenges = new Map(await Promise.all(answered));
   }
 }
 

@@ -1,4 +1,4 @@
-/** The certificate that all replicas share, and the proofs of orders that are under way. */
+/** The certificate that all replicas share, and the challenges of orders in progress. */
 import type { Transaction } from "../db/database.ts";
 import { statement } from "../db/statement.ts";
 import { hasCome } from "../stored-times.ts";
@@ -23,7 +23,7 @@ export interface AcmeRow {
   readonly failures: number;
 }
 
-/** The proof of control of the host, for which an authority asks. */
+/** A challenge of an authority, with the response that proves control of the host. */
 export interface AcmeChallenge {
   readonly token: string;
   readonly keyAuthorization: string;
@@ -163,13 +163,13 @@ export async function storeAcmeFailure(
   await tx.query(deleteChallenges, host, until);
 }
 
-/** The proofs, newest first. */
+/** The challenges, newest first. */
 export function readAcmeChallenges(tx: Transaction, host: string, now: Date): Promise<AcmeChallenge[]> {
   return tx.query(selectChallenges, host, now);
 }
 
 /**
- * Stores a proof until the end of the claim.
+ * Stores a challenge until the end of the claim.
  *
  * @returns false if another replica has taken the order over
  */

@@ -26,7 +26,7 @@ async function order(directoryUrl: string, signal = new AbortController().signal
     ...{ directoryUrl, signal, host: "gatehouse.example.com", contact: undefined, challengeType: "http-01" },
     accountKey: await createAccountKey(),
     clock: systemClock,
-    present: () => expect.fail("no proof is needed"),
+    present: () => expect.fail("no challenge is needed"),
   });
 }
 

@@ -19,7 +19,7 @@ export interface AcmeOrder {
   /** The address to which the authority sends warnings; undefined for none. */
   readonly contact: string | undefined;
   readonly challengeType: AcmeChallengeType;
-  /** Makes the proof available on all replicas. */
+  /** Makes the challenge available on all replicas. */
   readonly present: (challenge: AcmeChallenge) => Promise<void>;
   readonly clock: Clock;
   /** Ends the order. */

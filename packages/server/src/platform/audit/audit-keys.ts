@@ -63,10 +63,10 @@ export class AuditKeys {
    */
   async rotate(transaction: Transaction, at: Date): Promise<{ readonly from: string; readonly to: string }> {
     const rows = await auditKeyRows(transaction);
-    const present = this.#signerOf(rows);
+    const currentSigner = this.#signerOf(rows);
     const seed = randomBytes(seedBytes);
     const next = new AuditSigner({ seed });
-    const { from, to, createdAt, signatures } = present.handOver(next, at);
+    const { from, to, createdAt, signatures } = currentSigner.handOver(next, at);
     await insertAuditKey(transaction, {
       number: rows.length + 1,
       createdAt,

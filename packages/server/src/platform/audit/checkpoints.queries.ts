@@ -43,14 +43,14 @@ const tryLock = statement<{ locked: boolean }, [tenantId: string]>(
   "audit.pruning_lock",
   "SELECT pg_try_advisory_xact_lock(hashtextextended('gatehouse audit pruning ' || $1::uuid, 0)) AS locked",
 );
-const selectTenants = statement<{ id: string }, [after: string, limit: number]>(
+const selectTenants = statement<{ id: string }, [afterTenantId: string, limit: number]>(
   "audit.tenants",
   "SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2",
 );
 
 const selectOldest = statement<
   ChainPosition & { readonly old: boolean },
-  [tenantId: string, before: Date, limit: number]
+  [tenantId: string, createdBefore: Date, limit: number]
 >(
   "audit.oldest_seals",
   `SELECT first_position + octet_length(entry_hashes) / 32 - 1 AS position, generation, encode(hash, 'hex') AS hash,
@@ -58,7 +58,7 @@ const selectOldest = statement<
    FROM audit_seals WHERE tenant_id = $1 ORDER BY generation LIMIT $3`,
 );
 
-const selectOpen = statement<{ tenantId: string }, [after: string, limit: number]>(
+const selectOpen = statement<{ tenantId: string }, [afterTenantId: string, limit: number]>(
   "audit.open_histories",
   `SELECT tenant_id AS "tenantId" FROM tenant_generations
    WHERE NOT history_sealed AND tenant_id > $1 ORDER BY tenant_id LIMIT $2`,
@@ -72,10 +72,10 @@ const sealHistory = statement<{ sealed: boolean }, [tenantId: string]>(
 /** Tenants after an id with effects or facts that nothing in their chain covers. Requires the operator's scope. */
 export async function tenantsWithOpenHistory(
   transaction: Transaction,
-  after: string,
+  afterTenantId: string,
   limit: number,
 ): Promise<readonly string[]> {
-  return (await transaction.query(selectOpen, after, limit)).map(({ tenantId }) => tenantId);
+  return (await transaction.query(selectOpen, afterTenantId, limit)).map(({ tenantId }) => tenantId);
 }
 
 /** @returns false if the history was covered before */
@@ -90,8 +90,12 @@ export async function grownChains(database: Database, afterTenant: string, limit
 }
 
 /** All tenants after an id, ordered by id. Requires the operator's scope. */
-export async function tenantsAfter(transaction: Transaction, after: string, limit: number): Promise<readonly string[]> {
-  return (await transaction.query(selectTenants, after, limit)).map(({ id }) => id);
+export async function tenantsAfter(
+  transaction: Transaction,
+  afterTenantId: string,
+  limit: number,
+): Promise<readonly string[]> {
+  return (await transaction.query(selectTenants, afterTenantId, limit)).map(({ id }) => id);
 }
 
 /** The newest checkpoint with the current hash of the seal that it signs, or undefined. */
@@ -110,10 +114,10 @@ export async function insertCheckpoint(tx: TenantTx, checkpoint: Signed): Promis
 /** The ends of the oldest batches, and whether each batch is older than a time. The oldest comes first. */
 export function oldestSeals(
   tx: TenantTx,
-  before: Date,
+  createdBefore: Date,
   limit: number,
 ): Promise<readonly (ChainPosition & { readonly old: boolean })[]> {
-  return tx.query(selectOldest, tx.tenantId, before, limit);
+  return tx.query(selectOldest, tx.tenantId, createdBefore, limit);
 }
 
 const selectOther = statement<{ exists: boolean }, [tenantId: string, through: number]>(

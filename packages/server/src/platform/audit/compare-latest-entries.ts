@@ -63,13 +63,13 @@ export async function compareLatestEntries(
       found.push(`The ${noun} ${record.id} is not as its latest entry left it.`);
     }
   };
-  let after = nilUuid;
+  let afterId = nilUuid;
   for (;;) {
-    const page = await list(tx, after, pageSize);
+    const page = await list(tx, afterId, pageSize);
     page.forEach(compare);
     const last = page.at(-1);
     if (last === undefined || page.length < pageSize) break;
-    after = last.id;
+    afterId = last.id;
   }
   const gone = [...audited].flatMap(([id, known]) => (known === null ? [] : { id, userId: ofUsers?.userOf(known) }));
   const users = await ofUsers?.existing(

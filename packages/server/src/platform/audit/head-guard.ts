@@ -148,8 +148,8 @@ export class HeadGuard {
     const signedAt = clock.now().toISOString();
     const isLater = (tenantId: string, { position }: ChainPosition) =>
       !this.#contradictions.has(tenantId) && position > (heads.get(tenantId)?.position ?? 0);
-    for (let after: string | undefined = operatorRecord; after !== undefined; ) {
-      const from: string = after;
+    for (let afterTenantId: string | undefined = operatorRecord; afterTenantId !== undefined; ) {
+      const from: string = afterTenantId;
       const { checkpoints, last } = await database.transaction({ kind: "operator" }, (tx) =>
         latestCheckpoints(tx, from, headsAtOnce),
       );
@@ -161,7 +161,7 @@ export class HeadGuard {
       await heads.record(
         later.map(({ tenantId, position, generation, hash }) => ({ tenantId, position, generation, hash, signedAt })),
       );
-      after = last;
+      afterTenantId = last;
     }
     const own = await database.transaction({ kind: "operator" }, operatorCheckpoint);
     if (own === undefined || !isLater(operatorRecord, own)) return;

@@ -40,7 +40,7 @@ const selectStates = statement<
    LEFT JOIN audit_checkpoints AS checkpoint ON checkpoint.tenant_id = head.id AND checkpoint.position = head.position
    LEFT JOIN audit_stubs AS stub ON stub.tenant_id = head.id`,
 );
-const selectLatest = statement<Signed & { readonly tenantId: string }, [after: string, limit: number]>(
+const selectLatest = statement<Signed & { readonly tenantId: string }, [afterTenantId: string, limit: number]>(
   "audit.latest_checkpoints",
   `SELECT tenant.tenant_id AS "tenantId", latest.position, latest.generation, encode(latest.hash, 'hex') AS hash,
      latest.created_at AS "createdAt", ${signature("latest")} AS signature
@@ -49,7 +49,7 @@ const selectLatest = statement<Signed & { readonly tenantId: string }, [after: s
      SELECT * FROM audit_checkpoints AS signed WHERE signed.tenant_id = tenant.tenant_id ORDER BY position DESC LIMIT 1
    ) AS latest ORDER BY tenant.tenant_id`,
 );
-const selectTenantsAfter = statement<{ id: string }, [after: string, limit: number]>(
+const selectTenantsAfter = statement<{ id: string }, [afterTenantId: string, limit: number]>(
   "audit.tenants_with_records",
   "SELECT tenant_id AS id FROM tenant_generations WHERE tenant_id > $1 ORDER BY tenant_id LIMIT $2",
 );
@@ -94,12 +94,12 @@ export function headStates(transaction: Transaction, heads: readonly HeadLine[])
 /** The latest checkpoints of up to `limit` tenants after an id, and the last of these ids; undefined: no more. */
 export async function latestCheckpoints(
   transaction: Transaction,
-  after: string,
+  afterTenantId: string,
   limit: number,
 ): Promise<{ readonly checkpoints: readonly (Signed & { readonly tenantId: string })[]; readonly last?: string }> {
   const [checkpoints, tenants] = await Promise.all([
-    transaction.query(selectLatest, after, limit),
-    transaction.query(selectTenantsAfter, after, limit),
+    transaction.query(selectLatest, afterTenantId, limit),
+    transaction.query(selectTenantsAfter, afterTenantId, limit),
   ]);
   const last = tenants.at(-1)?.id;
   return { checkpoints, ...(last === undefined || tenants.length < limit ? {} : { last }) };

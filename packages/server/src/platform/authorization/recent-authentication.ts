@@ -1,6 +1,6 @@
 /** Step-up: dangerous operations require that a person authenticated recently (RFC 9470). */
 import { AppError } from "../app-error.ts";
-import { isOfFuture } from "../stored-times.ts";
+import { isInFuture } from "../stored-times.ts";
 
 interface Authenticated {
   readonly authenticatedAt: Date;
@@ -24,9 +24,9 @@ export function requireRecentAuthentication(
   throw new AppError("recent_authentication_required");
 }
 
-/** An authentication of the future is not recent: the age is unknown. */
+/** An authentication in the future is not recent: its age is unknown. */
 function isRecent({ authenticatedAt }: Authenticated, now: Date, maxSeconds: number): boolean {
-  return !isOfFuture(authenticatedAt, now) && now.getTime() - authenticatedAt.getTime() <= maxSeconds * 1000;
+  return !isInFuture(authenticatedAt, now) && now.getTime() - authenticatedAt.getTime() <= maxSeconds * 1000;
 }
 
 /** @throws AppError person_required */

@@ -156,7 +156,7 @@ describe("flushing", () => {
 });
 
 describe("a run that fails", () => {
-  test("is repeated after the retry time, also for those who wait until the task is settled", async () => {
+  test("is repeated after the retry time, even for callers that wait until the task is settled", async () => {
     const { task, runs, finish } = controlled({ retryMs: 500 });
     task.request();
     let isSettled = false;
@@ -209,7 +209,7 @@ describe("those who wait until the task is settled", () => {
     expect(late()).toBe(true);
   });
 
-  test("wait for a run that succeeds, also if requests arrived during one that failed", async () => {
+  test("wait for a run that succeeds, even if requests arrived during one that failed", async () => {
     const { task, finish } = controlled({ retryMs: 500 });
     task.request();
     const early = waiting(task);

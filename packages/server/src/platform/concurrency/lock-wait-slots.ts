@@ -1,4 +1,4 @@
-/** Lock waits of up to this time are short, in milliseconds. */
+/** Lock waits of up to this time count as short, in milliseconds. */
 export const shortWaitMs = 2_000;
 
 export interface SlotLimits {

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test("an attempt that was postponed is later, and no failure", () => {
+test("a postponed attempt runs later and does not count as a failure", () => {
   const retries = new TenantRetries();
   for (let count = 0; count < 5; count += 1) {
     retries.postpone("a");

@@ -16,8 +16,8 @@ interface Failures {
 }
 
 /**
- * The tenants whose work failed, such as those with busy locks. Their next attempt is delayed, and may wait
- * longer for locks. A tenant whose lock is often held gets the lock after a few attempts.
+ * The tenants whose work failed, such as those with busy locks. Their next attempt is delayed, and may wait longer for
+ * locks. A tenant whose lock is often held gets the lock after a few attempts.
  */
 export class TenantRetries {
   readonly #failures = new Map<string, Failures>();

@@ -120,7 +120,7 @@ describe("a round", () => {
     expect(round.isOver).toBe(true);
   });
 
-  test("ends with an error of the whole database, and starts no other task", async () => {
+  test("ends with an outage of the database, and starts no other task", async () => {
     const { run, log, started, fail } = controlled({ slots: 1 });
     const error = databaseUnavailable(Object.assign(new Error("refused"), { code: "ECONNREFUSED" }));
     const round = run("a", "b");
@@ -128,7 +128,7 @@ describe("a round", () => {
     await fail("a", error);
     expect(round).toEqual({ isOver: true, error });
     expect(started).toEqual(["a"]);
-    // No tenant pauses for it.
+    // No tenant is paused because of it.
     run("a", "b");
     await passTime(0);
     expect(started).toEqual(["a", "a"]);
@@ -148,7 +148,7 @@ describe("a round", () => {
     await fail("a", error);
     await end("b");
     expect(started).toEqual(["a", "b"]);
-    // The log has it, and the whole task has not failed.
+    // The error is logged, and the round does not fail.
     expect(round).toEqual({ isOver: true, error: undefined });
     expect(log.warn).toHaveBeenCalledOnce();
   });
@@ -178,7 +178,7 @@ describe("a tenant whose task failed", () => {
     expect(waits.at(-1)).toBe(500);
   });
 
-  test("delays no round, and is served after the others", async () => {
+  test("does not delay a round, and is served after the others", async () => {
     const { run, started, end, fail } = controlled();
     run("a", "b");
     await passTime(0);
@@ -195,7 +195,7 @@ describe("a tenant whose task failed", () => {
     expect(round).toEqual({ isOver: true, error: undefined });
   });
 
-  test("once is served before those that fail often, even if those occupy all slow slots", async () => {
+  test("once is served before tenants that fail often, even if those occupy all slow slots", async () => {
     const { run, started, fail } = controlled({ slowSlots: 1 });
     const hostile = ["x", "y", "z"];
     for (const pauseMs of [1_000, 1_000]) {
@@ -216,7 +216,7 @@ describe("a tenant whose task failed", () => {
     expect(started.slice(-2)).toEqual(["x", "honest"]);
   });
 
-  test("starts again with short waits if it had no work for long, but its failures count on", async () => {
+  test("retries with short waits after a long idle time, but keeps its failure count", async () => {
     const { rounds, run, waits, fail } = controlled();
     for (const pauseMs of [1_000, 10 * 60_000 + 1_002, 2_000]) {
       run("a");
@@ -288,7 +288,7 @@ test("all pages are served, and the first failure is thrown at the end", async (
   const { rounds } = controlled();
   const ids = ["a", "b", "c", "d", "e"];
   const served: string[] = [];
-  const read = async (after: string) => ids.filter((id) => id > after).slice(0, 2);
+  const read = async (afterTenantId: string) => ids.filter((id) => id > afterTenantId).slice(0, 2);
   const task = async (tenantId: string) => {
     served.push(tenantId);
     if (tenantId === "b") throw new Error("refused");
@@ -297,7 +297,7 @@ test("all pages are served, and the first failure is thrown at the end", async (
   expect(served).toEqual(ids);
 });
 
-test("an error of the whole database ends the pages", async () => {
+test("an outage of the database ends the pages", async () => {
   const { rounds } = controlled();
   const read = vi.fn(async () => ["a"]);
   const away = () => Promise.reject(databaseUnavailable(new Error("Connection terminated")));
@@ -305,8 +305,8 @@ test("an error of the whole database ends the pages", async () => {
   expect(read).toHaveBeenCalledOnce();
 });
 
-describe("at the end of the process", () => {
-  /** Ends the process, and returns its state. */
+describe("at shutdown", () => {
+  /** Starts the shutdown, and returns its state. */
   function finish(
     { rounds, task }: Pick<ReturnType<typeof controlled>, "rounds" | "task">,
     tenantIds: readonly string[],
@@ -318,7 +318,7 @@ describe("at the end of the process", () => {
     return state;
   }
 
-  test("tenants that pause are served after the others, and those with a task in progress once more", async () => {
+  test("paused tenants are served after the others, and tenants with a task in progress once more", async () => {
     const { rounds, run, started, waits, task, end, fail, log } = controlled();
     run("a", "b");
     await passTime(0);

@@ -9,7 +9,7 @@ const defaultSlots = 4;
 const defaultSlowSlots = 2;
 /** Sorts before every id. */
 const nilId = "00000000-0000-0000-0000-000000000000";
-/** A round waits at most this long. A task that runs longer is slow. In milliseconds. */
+/** How long a round waits, in milliseconds. A task that runs longer is slow. */
 const slowMs = 2_000;
 /** How long shutdown waits for tasks, in milliseconds. */
 const stopMs = 10_000;
@@ -27,7 +27,7 @@ export interface TenantRoundsOptions {
   readonly log: Pick<Log, "warn" | "error">;
   /** The log message of a failed task, such as "failed to prune an audit record; will retry". */
   readonly failed: string;
-  /** The number of tasks that run at the same time, except for slow ones. */
+  /** The number of tasks that run at the same time, except for slow tasks. */
   readonly slots?: number;
   /** The number of slow tasks that run beside them. */
   readonly slowSlots?: number;
@@ -48,9 +48,9 @@ interface Round {
  * Runs background work for many tenants, some of them busy: their locks are held, or their share of the connections is
  * exhausted. A busy tenant does not delay the others (docs/decisions/0271-rounds-of-tenants.md).
  *
- * A few tasks run concurrently, and their waits for locks are short. After a failure, a tenant pauses, and its next
- * task may wait longer. Slow tasks, and tasks with long waits, have separate slots. Tenants with fewer failures are
- * served first. A tenant has one task at a time, and the next task has the items of a failed one.
+ * A few tasks run concurrently, with short waits for locks. After a failure, a tenant is paused, and its next task may
+ * wait longer for locks. Slow tasks, and tasks with long waits, use separate slots. Tenants with fewer failures are
+ * served first. A tenant has one task at a time. The next task retries the items of a failed one.
  */
 export class TenantRounds {
   readonly #options: TenantRoundsOptions;
@@ -59,7 +59,7 @@ export class TenantRounds {
   readonly #tasks = new Map<string, Promise<void>>();
   readonly #slots: LockWaitSlots;
   #endWaiting = () => {};
-  /** Resolves when no task is awaited any more. */
+  /** Resolves when rounds must stop waiting for tasks. */
   readonly #stopped = new Promise<void>((resolve) => {
     this.#endWaiting = resolve;
   });
@@ -72,7 +72,7 @@ export class TenantRounds {
     this.#slots = new LockWaitSlots(limitsOf(options));
   }
 
-  /** The tenants that a round would leave out now: their tasks are in progress, or they pause. */
+  /** The tenants that a round would skip now: their tasks are in progress, or they are paused. */
   get unavailable(): readonly string[] {
     return [...this.#tasks.keys(), ...this.#retries.pausing];
   }
@@ -83,10 +83,11 @@ export class TenantRounds {
   }
 
   /**
-   * Runs a task for each tenant that is available, and waits for the first attempts, but not for slow ones. Busy
-   * tenants are only logged.
+   * Runs a task for each tenant that is available, and waits for first attempts for at most `slowMs`, unless rounds are
+   * rare. Busy tenants are only logged.
    *
-   * @throws an outage of the database; otherwise the first permanent failure since the last round, after the others
+   * @throws at once if the database is unavailable; otherwise the first permanent failure since the last round, after
+   *   the other tasks
    */
   async run(tenantIds: Iterable<string>, task: TenantTask): Promise<void> {
     const round: Round = { task, outage: undefined };
@@ -112,7 +113,7 @@ export class TenantRounds {
     this.#throwFailure(round);
   }
 
-  /** Starts no further task, and waits for those in progress, but not beyond the deadline. */
+  /** Starts no further task, and waits at most `stopMs` for tasks in progress. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.#slots.close();
@@ -121,9 +122,9 @@ export class TenantRounds {
   }
 
   /**
-   * Stops, and makes a last attempt for each tenant, including those that pause. Tenants with fewer failures are first.
+   * Stops, and makes a last attempt for each tenant, including paused tenants. Tenants with fewer failures are first.
    *
-   * @param lost the log message for the tenants whose last attempt failed
+   * @param lost the log message for tenants whose work is lost
    */
   async finish(tenantIds: Iterable<string>, task: TenantTask, lost: string): Promise<void> {
     this.#slots.close();
@@ -165,12 +166,12 @@ export class TenantRounds {
   }
 
   #start(round: Round, tenantId: string): Promise<void> {
-    const ended = this.#inPlace(round, tenantId).finally(() => this.#tasks.delete(tenantId));
+    const ended = this.#inSlot(round, tenantId).finally(() => this.#tasks.delete(tenantId));
     this.#tasks.set(tenantId, ended);
     return ended;
   }
 
-  async #inPlace(round: Round, tenantId: string): Promise<void> {
+  async #inSlot(round: Round, tenantId: string): Promise<void> {
     const waitMs = this.#retries.waitMs(tenantId);
     const slot = await this.#slots.acquire(waitMs);
     if (slot === undefined) return;

@@ -33,13 +33,13 @@ const socketErrors = new Set(["ENOENT", "EACCES"]);
 const connectionTrouble =
   /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|Client was closed|Query read timeout|Cannot use a pool after calling end)/;
 const noFreeConnection = "timeout exceeded when trying to connect";
-/** The message of `pg` for a query without an answer. Its wait includes that of earlier queries of the transaction. */
+/** The message of `pg` for a query without an answer. The timeout includes earlier queries of the transaction. */
 const lateAnswer = /^Query read timeout/;
 
 /** No connection of a tenant's share became free in time. */
 export class TenantShareError extends Error {
   constructor() {
-    super("the tenant uses its share of the connections");
+    super("the tenant's share of the connections is exhausted");
     this.name = "TenantShareError";
   }
 }
@@ -78,7 +78,7 @@ export function isBusyConnection(error: unknown): boolean {
   return error instanceof TenantShareError || error instanceof BusyPoolError;
 }
 
-/** Whether locks of other transactions did not become free in time, or answers to earlier queries. */
+/** Whether a wait for a lock, or for the answer to a query, timed out. */
 export function isLockTimeout(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return error.code === lockNotAvailable || error.code === queryCanceled;
   return error instanceof Error && lateAnswer.test(error.message);

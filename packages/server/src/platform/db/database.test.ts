@@ -442,7 +442,7 @@ test("a transaction writes to its connection once for each turn in which it asks
   }
 });
 
-test("a connection makes its plans again while tables grow, also those of foreign keys", async () => {
+test("a connection makes its plans again while tables grow, including those of foreign keys", async () => {
   const own = await createDatabase();
   const connection = { ...own.connection };
   const owner = new pg.Client(connection);

@@ -1,4 +1,4 @@
-/** The pauses of a request that uses the database for long. */
+/** The pauses of a request that uses the database for a long time. */
 export interface Pauses {
   /** Whether the request must pause between two statements. */
   readonly areDue: boolean;

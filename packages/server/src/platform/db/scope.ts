@@ -24,7 +24,7 @@ interface Waits {
   /**
    * How long background work waits for a lock, and for the tenant's share of the connections, in milliseconds. A lock
    * that is not free in time fails the query. All background work together uses at most half of the connections, but
-   * at least two. Without it, the limits of statements and connections apply.
+   * at least two. If absent, the statement and connection timeouts apply.
    */
   readonly waitMs?: number | undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Orders of whole lists, so that pages deep in a list and searches by name do not read all rows before them each time.
  * An order is read after as many rows were read for single pages as the order has. Reading it therefore at most doubles
- * the rows that are read, also if the tenant changes often.
+ * the rows that are read, even if the tenant changes often.
  */
 import type { TenantState } from "../tenancy/generation.queries.ts";
 import type { ListOrder, OrderedPage } from "./list-order.ts";
@@ -131,7 +131,7 @@ export class ListOrderCache {
     try {
       const order = await read(most);
       if (epoch !== this.#epoch) return;
-      // Start again from nothing, also if the order could not be read.
+      // Start again from nothing, even if the order could not be read.
       this.#demands.delete(name);
       if (order !== undefined && order.size <= this.#largest) this.#remember(name, order);
     } catch {

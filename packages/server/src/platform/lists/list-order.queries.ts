@@ -15,7 +15,7 @@ interface OrderPiece {
   readonly lowers: boolean;
 }
 
-/** The maximum size of a row in bytes, so that no row takes long to parse. */
+/** The maximum size of a row in bytes, so that no row is slow to parse. */
 const pieceBytes = 65_536;
 const letters = "abcdefghijklmnopqrstuvwxyz";
 

@@ -5,7 +5,7 @@ import { addressWidth, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { type IpRange, parseIpRange, rangeContains } from "@gatehouse/addresses/ip-ranges";
 import { isReachableUnicast } from "@gatehouse/addresses/reachable-unicast";
 
-/** Networks outside the internet that requests can go to, also without TLS, as configured. */
+/** Networks outside the internet that requests can go to, even without TLS, as configured. */
 export type AllowedNetworks = readonly IpRange[];
 
 /** @param texts validated addresses and CIDRs */

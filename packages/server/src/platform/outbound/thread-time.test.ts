@@ -23,7 +23,7 @@ describe("the time of a thread is", () => {
     expect(clock()).toBeGreaterThan(0);
   });
 
-  test("of one clock, also if a later report fails", () => {
+  test("of one clock, even if a later report fails", () => {
     let fails = false;
     const clock = threadClock(() => {
       if (fails) throw new Error("EMFILE");

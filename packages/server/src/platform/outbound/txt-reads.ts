@@ -1,6 +1,6 @@
 /** Shares lookups of TXT records fairly (docs/decisions/0262-shares-and-limits-of-mails.md). */
 import type { Clock } from "../clock.ts";
-import { FairPlaces } from "../concurrency/fair-places.ts";
+import { FairSlots } from "../concurrency/fair-slots.ts";
 import { SharedReads } from "../concurrency/shared-reads.ts";
 import type { ResolveTxt } from "./resolve-txt.ts";
 
@@ -9,7 +9,7 @@ const waiting = { total: 200, perTenant: 16 };
 
 export class TxtReads {
   readonly #resolve: ResolveTxt;
-  readonly #places = new FairPlaces(waiting);
+  readonly #slots = new FairSlots(waiting);
   readonly #reads: SharedReads<readonly string[]>;
 
   constructor(resolve: ResolveTxt, clock: Clock) {
@@ -25,6 +25,6 @@ export class TxtReads {
    * @returns "busy" if too many requests of the tenant or the address wait for DNS
    */
   read(tenantId: string, address: string, name: string): Promise<readonly string[] | "busy"> {
-    return this.#places.run(tenantId, address, () => this.#reads.read(name, () => this.#resolve(name)));
+    return this.#slots.run(tenantId, address, () => this.#reads.read(name, () => this.#resolve(name)));
   }
 }

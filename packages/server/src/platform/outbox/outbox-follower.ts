@@ -31,7 +31,7 @@ export class OutboxFollower {
   readonly #reading = new CoalescedTask({ run: () => this.#read(), delayMs: wakeDelayMs, intervalMs });
   #position: OutboxPosition | undefined;
   #currentAsOf = Number.NEGATIVE_INFINITY;
-  /** The same time by the calendar, which advances also while the machine sleeps. */
+  /** The same time by the wall clock, which advances even while the machine sleeps. */
   #currentAsOfTime = 0;
   #isFailing = false;
 
@@ -71,7 +71,7 @@ export class OutboxFollower {
       const { entries, position, complete } = await readOutbox(database, this.#position);
       const absentMs = Math.max(startedAt - this.#currentAsOf, startedAtTime - this.#currentAsOfTime);
       if (!complete || absentMs > longestAbsenceMs) {
-        if (this.#position !== undefined) log.warn("missed outbox entries; continuing from the present");
+        if (this.#position !== undefined) log.warn("missed outbox entries; continuing from the current position");
         for (const subscriber of this.#subscribers) subscriber.missed();
       }
       for (const entry of entries) {

@@ -12,7 +12,7 @@ export interface OutboxEntry {
   }[];
 }
 
-/** The most entries per read. A reader that is further behind starts again from the present. */
+/** The most entries per read. A reader that is further behind starts again from the current position. */
 export const readLimit = 10_000;
 
 /** How long entries are retained, in milliseconds: much longer than a working replica can be behind. */
@@ -35,7 +35,7 @@ const readSnapshot = statement<{ snapshot: string }, []>(
   "SELECT pg_current_snapshot()::text AS snapshot",
 );
 
-const clearOld = statement<never, [before: Date]>("outbox.clear", "DELETE FROM outbox WHERE created_at < $1");
+const clearOld = statement<never, [createdBefore: Date]>("outbox.clear", "DELETE FROM outbox WHERE created_at < $1");
 
 /** The position of an outbox reader: its last snapshot, `xmin:xmax:running`. */
 export type OutboxPosition = string;
@@ -47,7 +47,7 @@ export interface OutboxRead {
   readonly complete: boolean;
 }
 
-/** @param position undefined to start at the present, which returns only a position and no entries */
+/** @param position undefined to start at the current position, which returns only a position and no entries */
 export async function readOutbox(database: Database, position: OutboxPosition | undefined): Promise<OutboxRead> {
   // Both queries use one snapshot, so no entry is lost between them.
   const [entries, snapshots] = await database.snapshot({ kind: "operator" }, (transaction) =>
@@ -56,15 +56,15 @@ export async function readOutbox(database: Database, position: OutboxPosition | 
       transaction.query(readSnapshot),
     ]),
   );
-  const present = snapshots[0]?.snapshot;
-  if (present === undefined) throw new Error("PostgreSQL returned no snapshot");
-  const complete = entries.length <= readLimit && (position === undefined || !isBefore(present, position));
-  return { entries: complete ? entries : [], position: present, complete };
+  const current = snapshots[0]?.snapshot;
+  if (current === undefined) throw new Error("PostgreSQL returned no snapshot");
+  const complete = entries.length <= readLimit && (position === undefined || !isBefore(current, position));
+  return { entries: complete ? entries : [], position: current, complete };
 }
 
 /** Whether the database went back in time, for example because a backup was restored. */
-function isBefore(present: OutboxPosition, earlier: OutboxPosition): boolean {
-  return nextTransaction(present) < nextTransaction(earlier);
+function isBefore(current: OutboxPosition, earlier: OutboxPosition): boolean {
+  return nextTransaction(current) < nextTransaction(earlier);
 }
 
 function nextTransaction(snapshot: OutboxPosition): bigint {
@@ -72,6 +72,6 @@ function nextTransaction(snapshot: OutboxPosition): bigint {
 }
 
 /** Deletes old entries, which every replica has read. */
-export async function clearOutbox(database: Database, before: Date): Promise<void> {
-  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearOld, before));
+export async function clearOutbox(database: Database, createdBefore: Date): Promise<void> {
+  await database.transaction({ kind: "operator" }, (transaction) => transaction.query(clearOld, createdBefore));
 }

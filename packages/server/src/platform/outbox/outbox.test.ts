@@ -46,7 +46,7 @@ async function append(client: pg.Client): Promise<number> {
 const generationsOf = (entries: readonly OutboxEntry[]) => entries.map((entry) => entry.generation);
 
 describe("reading the outbox", () => {
-  test("starts at the present, and then returns each entry once", async () => {
+  test("starts at the current position, and then returns each entry once", async () => {
     await append(late);
     const start = await readOutbox(database, undefined);
     expect(start).toMatchObject({ entries: [], complete: true });

@@ -17,7 +17,7 @@ const add = statement<
    RETURNING name, window_start, count`,
 );
 
-const clearOld = statement<never, [before: Date]>(
+const clearOld = statement<never, [startedBefore: Date]>(
   "rate_counts.clear",
   "DELETE FROM rate_counts WHERE window_start < $1",
 );

@@ -10,7 +10,7 @@ export interface StoredSecret {
   readonly ciphertext: Buffer;
 }
 
-type Select = ReturnType<typeof statement<StoredSecret, [after: string, limit: number]>>;
+type Select = ReturnType<typeof statement<StoredSecret, [afterKey: string, limit: number]>>;
 type Replace = ReturnType<typeof statement<{ replaced: boolean }, [key: string, former: Buffer, ciphertext: Buffer]>>;
 
 /** The statements for one table, inside a tenant or in the operator's scope. */
@@ -151,7 +151,7 @@ export const installationSecrets: readonly SecretTable[] = [
 /** The operator's replies, in the operator's scope with the nil UUID as tenant. */
 export const operatorReplies: SecretTable = secretTable({ ...replies, name: "operator_replies" });
 
-const selectTenants = statement<{ id: string }, [after: string, limit: number]>(
+const selectTenants = statement<{ id: string }, [afterTenantId: string, limit: number]>(
   "reseal.tenants",
   "SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2",
 );
@@ -164,8 +164,12 @@ const selectCheck = statement<{ value: Buffer }, []>(
   "SELECT value FROM installation WHERE name = 'master-key-check'",
 );
 
-export async function tenantsFrom(transaction: Transaction, after: string, limit: number): Promise<readonly string[]> {
-  return (await transaction.query(selectTenants, after, limit)).map(({ id }) => id);
+export async function tenantsFrom(
+  transaction: Transaction,
+  afterTenantId: string,
+  limit: number,
+): Promise<readonly string[]> {
+  return (await transaction.query(selectTenants, afterTenantId, limit)).map(({ id }) => id);
 }
 
 /** The known text that reveals a start with the wrong master key. */

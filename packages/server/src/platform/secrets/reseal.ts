@@ -150,7 +150,7 @@ export async function isResealed(database: Database, { current }: MasterKeys): P
  * Re-encrypts what the second key encrypts. The check text is last: until then, a server without the second key does
  * not start.
  *
- * @throws the first failure, after the secrets of all other tenants; at once, an error of the whole database
+ * @throws the first failure, after the secrets of all other tenants; at once, an outage of the database
  */
 export async function resealSecrets(options: ResealSecretsOptions): Promise<ResealResult> {
   const { database, masterKeys } = options;
@@ -223,13 +223,13 @@ interface ScopedTable {
 
 /** Every table with secrets, in each scope that has a part of it. */
 async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
-  for (let after: string | undefined = nilUuid; after !== undefined; ) {
-    const from: string = after;
+  for (let afterTenantId: string | undefined = nilUuid; afterTenantId !== undefined; ) {
+    const from: string = afterTenantId;
     const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
     for (const tenantId of tenants) {
       for (const table of tenantSecrets) yield { scope: { kind: "tenant", tenantId, waitMs }, table };
     }
-    after = tenants.at(-1);
+    afterTenantId = tenants.at(-1);
   }
   for (const table of installationSecrets) yield { scope: operator, table };
   yield { scope: { kind: "operator", tenantId: nilUuid }, table: operatorReplies };
@@ -241,15 +241,15 @@ async function eachPage(
   { scope, table, signal }: ScopedTable & { readonly signal: AbortSignal | undefined },
   work: (rows: readonly StoredSecret[], transaction: Transaction) => Promise<void>,
 ): Promise<void> {
-  for (let after: string | undefined = ""; after !== undefined; ) {
+  for (let afterKey: string | undefined = ""; afterKey !== undefined; ) {
     signal?.throwIfAborted();
-    const from: string = after;
+    const from: string = afterKey;
     const rows = await database.transaction(scope, async (tx) => {
       const found = await tx.query(table.select, from, rowsAtOnce);
       await work(found, tx);
       return found;
     });
-    after = rows.length < rowsAtOnce ? undefined : rows.at(-1)?.key;
+    afterKey = rows.length < rowsAtOnce ? undefined : rows.at(-1)?.key;
   }
 }
 

@@ -23,7 +23,7 @@ const updateSummary = statement<
 
 const selectPending = statement<
   PendingEffect,
-  [before: Date, tenantIds: readonly string[], areThese: boolean, limit: number]
+  [createdBefore: Date, tenantIds: readonly string[], areThese: boolean, limit: number]
 >(
   "access.pending_effects",
   `SELECT tenant_id AS "tenantId", generation, since FROM access_late_effects
@@ -53,10 +53,10 @@ export async function storeLateEffect(
 /** Pending effects of tenants: first the oldest of each tenant, then the second oldest of each, and so on. */
 export function readPendingEffects(
   tx: Transaction,
-  before: Date,
+  createdBefore: Date,
   tenants: { readonly only: readonly string[] } | { readonly except: readonly string[] },
   limit: number,
 ): Promise<readonly PendingEffect[]> {
   const areThese = "only" in tenants;
-  return tx.query(selectPending, before, areThese ? tenants.only : tenants.except, areThese, limit);
+  return tx.query(selectPending, createdBefore, areThese ? tenants.only : tenants.except, areThese, limit);
 }

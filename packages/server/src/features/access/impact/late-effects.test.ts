@@ -263,7 +263,7 @@ describe("a request", () => {
   });
 });
 
-test("a tenant whose oldest effect fails has a small selection of its own, and its later effects are tried", async () => {
+test("a failing tenant's effects have a limit of their own, and its later effects are tried", async () => {
   const [failing, other] = [randomUUID(), randomUUID()];
   const selections: unknown[][] = [];
   const tried: string[] = [];

@@ -1,4 +1,4 @@
-/** Effects that are computed after the commit, because they are too expensive to compute before it. */
+/** Effects that are computed after the commit, because they are too expensive to compute before the commit. */
 import type { EffectSummary } from "@gatehouse/contract/records/effect";
 import { comparingAccess } from "@gatehouse/policy/effects/compare-access";
 import type { Work } from "@gatehouse/policy/work";
@@ -110,13 +110,13 @@ export class LateEffects {
   /** Completes effects whose replica stopped, or had too many pending effects of the tenant. */
   async completeAbandoned(olderThanMs = abandonedAfterMs): Promise<void> {
     const { database, clock } = this.#options;
-    const before = new Date(clock.now().getTime() - olderThanMs);
+    const createdBefore = new Date(clock.now().getTime() - olderThanMs);
     const { unavailable, failing } = this.#rounds;
     const retried = failing.filter((tenantId) => !unavailable.includes(tenantId));
     const pending = await database.snapshot({ kind: "operator" }, (tx) =>
       Promise.all([
-        readPendingEffects(tx, before, { except: [...unavailable, ...retried] }, effectsInARun),
-        readPendingEffects(tx, before, { only: retried }, effectsOfFailingTenants),
+        readPendingEffects(tx, createdBefore, { except: [...unavailable, ...retried] }, effectsInARun),
+        readPendingEffects(tx, createdBefore, { only: retried }, effectsOfFailingTenants),
       ]),
     );
     const byTenant = groupBy(pending.flat(), ({ tenantId }) => tenantId);

@@ -43,13 +43,13 @@ export async function readFactPages(
   const readingRows = async <Kind extends PagedKind>(kind: Kind, use: (page: FactRows[Kind]) => Promise<void>) => {
     const size = pageSize ?? defaultPageSize.others;
     const select = pageStatements(size)[kind];
-    for (let after = firstId; !hasFailed; ) {
-      const page = await tx.query(select, tx.tenantId, after);
+    for (let afterId = firstId; !hasFailed; ) {
+      const page = await tx.query(select, tx.tenantId, afterId);
       const last = page.at(-1);
       if (last === undefined) break;
       await use(page as FactRows[Kind]); // the rows of the kind
       if (page.length < size) break;
-      after = last.id;
+      afterId = last.id;
     }
   };
   const reading = async (kind: PagedKind) => {
@@ -125,11 +125,11 @@ async function readPackedPages(
   { perform, pageSize: size = defaultPageSize.packed, into, isOver }: PackedReading,
 ): Promise<void> {
   const select = packedPageStatements(size)[kind];
-  for (let after: string | null = firstId; after !== null && !isOver(); ) {
-    const [page]: readonly PageOfRows[] = await tx.query(select, tx.tenantId, after);
+  for (let afterId: string | null = firstId; afterId !== null && !isOver(); ) {
+    const [page]: readonly PageOfRows[] = await tx.query(select, tx.tenantId, afterId);
     if (page === undefined || page.count === 0) break;
     await perform(into.adding(Buffer.from(page.rows), page.count));
-    after = page.count < size ? null : page.last;
+    afterId = page.count < size ? null : page.last;
   }
 }
 

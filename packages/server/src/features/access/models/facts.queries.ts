@@ -128,10 +128,13 @@ const selectChanged = statements<[tenantId: string, since: number]>("changed", (
 const pagedKinds = ["groups", "gateways", "rules"] as const;
 export type PagedKind = (typeof pagedKinds)[number];
 
-type PageStatement = Statement<FactRows[PagedKind][number], [tenantId: string, after: string]>;
+type PageStatement = Statement<FactRows[PagedKind][number], [tenantId: string, afterId: string]>;
 const knownPages = new Map<number, Readonly<Record<PagedKind, PageStatement>>>();
 
-/** The statements that read a page of each kind after an id. The size is a part of them, so that it is planned for. */
+/**
+ * The statements that read a page of each kind after an id. Their text contains the page size, so that PostgreSQL plans
+ * for it.
+ */
 export function pageStatements(pageSize: number): Readonly<Record<PagedKind, PageStatement>> {
   const known = knownPages.get(pageSize);
   if (known !== undefined) return known;
@@ -212,7 +215,7 @@ export async function readAllFacts(
 }
 
 const devicesAtOnce = 2_000;
-const selectDevicesAfter = statement<DeviceFacts, [tenantId: string, after: string | null]>(
+const selectDevicesAfter = statement<DeviceFacts, [tenantId: string, afterId: string | null]>(
   "access.devices_after",
   `${selections.devices} WHERE item.tenant_id = $1 AND ($2::uuid IS NULL OR item.id > $2)
    ORDER BY item.id LIMIT ${devicesAtOnce}`,
@@ -246,7 +249,7 @@ export interface ChangedFacts {
 
 /**
  * @param since a generation of the tenant
- * @param isSnapshot whether no query may follow the first ones
+ * @param isSnapshot whether all queries must be sent at once
  */
 export async function readChangedFacts(tx: TenantTx, since: number, isSnapshot = false): Promise<ChangedFacts> {
   const rowsOf = <Row>(select: Statement<Row, [tenantId: string, since: number]>) =>

@@ -34,9 +34,9 @@ const firstId = "00000000-0000-0000-0000-000000000000";
 /**
  * SQL for a page of resources in the order of their ids.
  *
- * @param after the parameter with the id that precedes the page
+ * @param afterId the parameter with the id after which the page begins
  */
-function pageOf(condition: string, after: string, pageSize = defaultPageSize): string {
+function pageOf(condition: string, afterId: string, pageSize = defaultPageSize): string {
   return `SELECT item.id, item.name, item.type, item.load_balancing_mode AS "loadBalancingMode", item.found,
       coalesce((
         SELECT json_agg(json_build_array(address.address, coalesce((
@@ -60,7 +60,7 @@ function pageOf(condition: string, after: string, pageSize = defaultPageSize): s
             FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
           ) AS parts
         FROM resources AS item
-        WHERE item.tenant_id = $1 AND item.id > ${after}${condition} ORDER BY item.id LIMIT ${Math.floor(pageSize)}
+        WHERE item.tenant_id = $1 AND item.id > ${afterId}${condition} ORDER BY item.id LIMIT ${Math.floor(pageSize)}
       ) AS sized
     ) AS item
     WHERE item.preceding < ${mostParts} ORDER BY item.id`;
@@ -83,10 +83,10 @@ function listsUsedBy(ids: string): string {
   )}`;
 }
 
-type PageStatement = Statement<ResourceRow, [tenantId: string, after: string]>;
+type PageStatement = Statement<ResourceRow, [tenantId: string, afterId: string]>;
 const knownPages = new Map<number, PageStatement>();
 
-/** The statement that reads a page of all resources. The size is a part of it, so that it is planned for. */
+/** The statement that reads a page of all resources. Its text has the page size, so that PostgreSQL plans for it. */
 function selectPage(pageSize: number): PageStatement {
   const known =
     knownPages.get(pageSize) ?? statement(`access.page_of_${pageSize}_resources`, pageOf("", "$2", pageSize));
@@ -95,7 +95,7 @@ function selectPage(pageSize: number): PageStatement {
 }
 
 const ofIds = " AND item.id = ANY($2::uuid[])";
-const selectNamed = statement<ResourceRow, [tenantId: string, ids: readonly string[], after: string]>(
+const selectNamed = statement<ResourceRow, [tenantId: string, ids: readonly string[], afterId: string]>(
   "access.named_resources",
   pageOf(ofIds, "$3"),
 );
@@ -116,7 +116,7 @@ const changedResources = `${changedIds("resource")} UNION ALL
       WHERE offered.tenant_id = $1 AND ${isAmong("offered.protocol_id", changedIds("protocol", "updated"))} UNION ALL
       SELECT each.id FROM resources AS each
       WHERE each.tenant_id = $1 AND ${hasDeleted(["address", "gateway"])}`;
-const selectChanged = statement<ResourceRow, [tenantId: string, since: number, after: string]>(
+const selectChanged = statement<ResourceRow, [tenantId: string, since: number, afterId: string]>(
   "access.changed_resources",
   pageOf(` AND ${isAmong("item.id", changedResources)}`, "$3"),
 );
@@ -140,7 +140,7 @@ export async function readResourcesUsing(tx: TenantTx, protocols: readonly strin
 /** Reads all resources page by page. */
 export function resourcePages(tx: TenantTx, pageSize = defaultPageSize): AsyncIterable<readonly ResourceFacts[]> {
   const select = selectPage(pageSize);
-  return new ResourcePages(tx, (after) => tx.query(select, tx.tenantId, after), pageSize).reading();
+  return new ResourcePages(tx, (afterId) => tx.query(select, tx.tenantId, afterId), pageSize).reading();
 }
 
 /** All resources. */
@@ -151,7 +151,7 @@ export async function readAllResources(tx: TenantTx): Promise<readonly ResourceF
 /** The resources that exist. Starts the first queries at once. */
 export function readNamedResources(tx: TenantTx, ids: readonly string[]): Promise<readonly ResourceFacts[]> {
   if (ids.length === 0) return Promise.resolve([]);
-  const pages = new ResourcePages(tx, (after) => tx.query(selectNamed, tx.tenantId, ids, after));
+  const pages = new ResourcePages(tx, (afterId) => tx.query(selectNamed, tx.tenantId, ids, afterId));
   pages.start(tx.query(selectNamedLists, tx.tenantId, ids));
   return collected(pages.reading());
 }
@@ -159,15 +159,15 @@ export function readNamedResources(tx: TenantTx, ids: readonly string[]): Promis
 /**
  * The resources that may have changed since a generation. Starts the first queries at once.
  *
- * @param isSnapshot whether no query may follow
- * @returns undefined if these queries did not read everything, and no query may follow
+ * @param isSnapshot whether all queries must be sent at once
+ * @returns undefined if more queries would be needed in a snapshot
  */
 export async function readChangedResources(
   tx: TenantTx,
   since: number,
   isSnapshot: boolean,
 ): Promise<readonly ResourceFacts[] | undefined> {
-  const pages = new ResourcePages(tx, (after) => tx.query(selectChanged, tx.tenantId, since, after));
+  const pages = new ResourcePages(tx, (afterId) => tx.query(selectChanged, tx.tenantId, since, afterId));
   pages.start(tx.query(selectChangedLists, tx.tenantId, since));
   return isSnapshot ? pages.only() : collected(pages.reading());
 }
@@ -175,12 +175,12 @@ export async function readChangedResources(
 /** Reads resources page by page, and the ports of protocols that no earlier page used. */
 class ResourcePages {
   readonly #tx: TenantTx;
-  readonly #read: (after: string) => Promise<readonly ResourceRow[]>;
+  readonly #read: (afterId: string) => Promise<readonly ResourceRow[]>;
   readonly #pageSize: number;
   readonly #lists = new Map<string, ProtocolList>();
   #started: Promise<readonly [rows: readonly ResourceRow[], lists: readonly ListRow[]]> | undefined;
 
-  constructor(tx: TenantTx, read: (after: string) => Promise<readonly ResourceRow[]>, pageSize = defaultPageSize) {
+  constructor(tx: TenantTx, read: (afterId: string) => Promise<readonly ResourceRow[]>, pageSize = defaultPageSize) {
     this.#tx = tx;
     this.#read = read;
     this.#pageSize = pageSize;

@@ -10,7 +10,7 @@ import type { TenantScope } from "../../../platform/db/scope.ts";
 import { newId } from "../../../platform/ids.ts";
 import { keyColumnsOf, knownKeyOf } from "../../../platform/known-keys.ts";
 import { empty } from "../../../platform/outcome.ts";
-import { isOfFuture } from "../../../platform/stored-times.ts";
+import { isInFuture } from "../../../platform/stored-times.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { readGatewaysById } from "../gateways.queries.ts";
 import { nextStatus } from "../gateways.rules.ts";
@@ -157,10 +157,10 @@ function refuseKey(reports: Map<string, GatewayReport>, report: GatewayReport, t
   reports.set(report.gatewayId, { ...rest, error: `key_refused: ${text}` });
 }
 
-/** A stored time of the future is replaced. */
+/** Returns the later heartbeat. Replaces a stored time in the future. */
 function laterHeartbeat(stored: string | null, heardAt: Date | undefined, now: Date): string | null {
   if (heardAt === undefined) return stored;
-  const isLater = stored === null || new Date(stored) < heardAt || isOfFuture(new Date(stored), now);
+  const isLater = stored === null || new Date(stored) < heardAt || isInFuture(new Date(stored), now);
   return isLater ? heardAt.toISOString() : stored;
 }
 

@@ -23,11 +23,11 @@ export async function replaceGatewaySettings(call: Call<typeof operations.replac
   return call.commandAlone(async (tx) => {
     const row = await lockForChange(call, tx, id);
     const { version, resolvers, domains, networks, relayPort } = row;
-    const present = { resolvers, domains, networks, relayPort };
-    const wanted = wantedSettings(call.body, present);
-    if (isDeepStrictEqual(wanted, present)) return record(settingsView(present), version);
+    const current = { resolvers, domains, networks, relayPort };
+    const wanted = wantedSettings(call.body, current);
+    if (isDeepStrictEqual(wanted, current)) return record(settingsView(current), version);
     await refuseTakenNetworks(tx, id, wanted);
-    if (wanted.relayPort !== present.relayPort) await refuseTakenPort(tx, id, wanted);
+    if (wanted.relayPort !== current.relayPort) await refuseTakenPort(tx, id, wanted);
     const before = await requireGateway(tx, id);
     await updateGateways(tx, call.granted, [{ ...row, ...wanted }], call.now);
     const after = await requireGateway(tx, id);
@@ -35,7 +35,7 @@ export async function replaceGatewaySettings(call: Call<typeof operations.replac
       type: "gateway",
       id,
       name: after.gateway.name,
-      before: { ...gatewayView(before, noTokens), settings: settingsView(present) },
+      before: { ...gatewayView(before, noTokens), settings: settingsView(current) },
       after: { ...gatewayView(after, noTokens), settings: settingsView(wanted) },
     });
     return record(settingsView(wanted), after.version);
@@ -45,14 +45,14 @@ export async function replaceGatewaySettings(call: Call<typeof operations.replac
 /** @throws AppError invalid_address */
 function wantedSettings(
   body: Call<typeof operations.replaceGatewaySettings>["body"],
-  present: SiteSettings,
+  current: SiteSettings,
 ): SiteSettings {
   const { relayPort } = body;
   const reading = canonicalSiteSettings({
-    resolvers: body.resolvers ?? present.resolvers,
-    domains: body.domains ?? present.domains,
-    networks: body.networks === undefined ? present.networks : body.networks,
-    relayPort: relayPort === undefined ? present.relayPort : relayPort === null ? null : Number(relayPort),
+    resolvers: body.resolvers ?? current.resolvers,
+    domains: body.domains ?? current.domains,
+    networks: body.networks === undefined ? current.networks : body.networks,
+    relayPort: relayPort === undefined ? current.relayPort : relayPort === null ? null : Number(relayPort),
   });
   if (reading.ok) return reading.value;
   throw new AppError("invalid_address", { errors: [...reading.errors] });

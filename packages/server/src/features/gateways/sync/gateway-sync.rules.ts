@@ -5,11 +5,11 @@ import type { ScopeOfRequest, SyncRow } from "./gateway-sync.queries.ts";
 /** The time without a heartbeat after which a replica counts as stopped, in milliseconds. */
 const replicaAliveMs = 30_000;
 
-/** The present time by two clocks. */
+/** The current time by two clocks. */
 export interface SyncTimes {
   /** The time by the replica's clock. */
   readonly now: Date;
-  /** The shared time, which heartbeats have. */
+  /** The shared time, as used for heartbeats. */
   readonly shared: Date;
 }
 

@@ -36,7 +36,7 @@ describe("rotating a gateway's token", () => {
     expect(token).not.toBe(gateway.token);
     expect((await tenant.client.get(`/tenants/gateways/${gateway.id}`)).body.token).toBe(token);
     expect(await tokens(gateway.id)).toEqual({
-      present: hashOf(token),
+      current: hashOf(token),
       former: [{ hash: hashOf(gateway.token), endsAt: inMs(dayMs) }],
     });
   });
@@ -46,7 +46,7 @@ describe("rotating a gateway's token", () => {
     await rotate(id);
     await rotate(id, { graceSeconds: 3600 });
     const { body } = await rotate(id, { graceSeconds: 0 });
-    expect(await tokens(id)).toEqual({ present: hashOf(body.token), former: [] });
+    expect(await tokens(id)).toEqual({ current: hashOf(body.token), former: [] });
   });
 
   test("lets no earlier token work longer than it would have, nor longer than the new grace", async () => {
@@ -71,7 +71,7 @@ describe("rotating a gateway's token", () => {
     for (let times = 0; times < 10; times += 1) expect(await rotate(id)).toMatchObject({ status: 200 });
     const last = (await tenant.client.get(`/tenants/gateways/${id}`)).body.token;
     expect(await rotate(id)).toMatchObject({ status: 409, body: { code: "too_many_tokens" } });
-    expect((await tokens(id)).present).toBe(hashOf(last));
+    expect((await tokens(id)).current).toBe(hashOf(last));
     clock.advance(dayMs);
     expect(await rotate(id)).toMatchObject({ status: 200 });
     expect((await tokens(id)).former).toHaveLength(1);
@@ -94,10 +94,10 @@ describe("rotating a gateway's token", () => {
       const replies = await Promise.all([rotate(gateway.id), rotate(gateway.id)]);
       expect(replies.map(({ status }) => status)).toEqual([200, 200]);
       expect(replies.map(({ headers }) => headers.etag).sort()).toEqual(['"2"', '"3"']);
-      const { present, former } = await tokens(gateway.id);
+      const { current, former } = await tokens(gateway.id);
       const made = replies.map(({ body }) => hashOf(body.token));
-      expect(made).toContain(present);
-      expect([present, ...former.map(({ hash }) => hash)].sort()).toEqual([hashOf(gateway.token), ...made].sort());
+      expect(made).toContain(current);
+      expect([current, ...former.map(({ hash }) => hash)].sort()).toEqual([hashOf(gateway.token), ...made].sort());
     }
   });
 
@@ -115,7 +115,7 @@ describe("rotating a gateway's token", () => {
       const [rotated, deleted] = await Promise.all([rotate(id), tenant.client.delete(`/tenants/gateways/${id}`)]);
       expect([200, 404]).toContain(rotated.status);
       expect(deleted.status).toBe(204);
-      expect(await tokens(id)).toEqual({ present: "none", former: [] });
+      expect(await tokens(id)).toEqual({ current: "none", former: [] });
     }
   });
 });

@@ -28,14 +28,14 @@ export function addressChanges({ event, later }: RevertedEvent, state: CurrentSt
   const touched = new Set<string>();
   let changed = false;
   for (const [id, address] of old) {
-    const [made, present] = [fresh.get(id), current.get(id)];
+    const [made, existing] = [fresh.get(id), current.get(id)];
     if (made !== undefined && sameAddress(made, address)) continue;
     changed = true;
     const body = addressBody(address, (protocol) => state.exists("protocol", protocol));
-    if (present === undefined) {
+    if (existing === undefined) {
       if (made === undefined) changes.push({ method: "POST", path: `${at}/addresses`, body });
       else reasons.push(cannot("missing_record", { field: addressesField, record: { type: "address", id } }));
-    } else if (!sameAddress(present, address)) {
+    } else if (!sameAddress(existing, address)) {
       changes.push({ method: "PUT", path: `/tenants/addresses/${id}`, body });
       touched.add(id);
     }

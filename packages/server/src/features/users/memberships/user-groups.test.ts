@@ -49,7 +49,7 @@ describe("addUserToGroup", () => {
     expect((await tenant.client.get(`/tenants/groups/${groupId}`)).headers.etag).toBe('"1"');
   });
 
-  test("changes and records nothing for a present member", async () => {
+  test("changes and records nothing for a current member", async () => {
     const groupId = await newGroup();
     const id = await newUser(groupId);
     const reply = await tenant.client.post(`/tenants/users/${id}/groups`, { groupId });
@@ -71,7 +71,7 @@ describe("addUserToGroup", () => {
     expect((await client.post(`/tenants/users/${id}/groups`, { groupId: weak })).status).toBe(201);
     expect((await client.post("/tenants/users", { email: uniqueEmail(), groups: [weak] })).status).toBe(201);
     expect(await groupsOf(id)).not.toContain(strong);
-    // A present member gains nothing.
+    // A current member gains nothing.
     const member = await newUser(strong);
     expect((await client.post(`/tenants/users/${member}/groups`, { groupId: strong })).status).toBe(201);
   });

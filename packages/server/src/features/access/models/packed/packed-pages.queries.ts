@@ -13,7 +13,7 @@ export interface PageOfRows {
 export type PackedKind = "users" | "devices";
 export const packedKinds = ["users", "devices"] as const satisfies readonly PackedKind[];
 
-type PageStatement = Statement<PageOfRows, [tenantId: string, after: string]>;
+type PageStatement = Statement<PageOfRows, [tenantId: string, afterId: string]>;
 
 /** Sessions are looked up device by device, so this is done only if the tenant has any. */
 const hasSessions = "(SELECT EXISTS (SELECT FROM device_sessions WHERE tenant_id = $1))";
@@ -51,7 +51,10 @@ const selections: Readonly<Record<PackedKind, (page: string) => string>> = {
 
 const known = new Map<number, Readonly<Record<PackedKind, PageStatement>>>();
 
-/** The statements that read a page of each kind after an id. The size is a part of them, so that it is planned for. */
+/**
+ * The statements that read a page of each kind after an id. Their text contains the page size, so that PostgreSQL plans
+ * for it.
+ */
 export function packedPageStatements(pageSize: number): Readonly<Record<PackedKind, PageStatement>> {
   const made = known.get(pageSize) ?? {
     users: pageStatement("users", pageSize),

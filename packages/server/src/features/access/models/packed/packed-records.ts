@@ -323,9 +323,9 @@ function encodingCost<Value>(format: RowFormat<Value>, value: Value, row: string
 
 /** Whether an odd number of backslashes precedes a quotation mark. */
 function isEscaped(bytes: Buffer, at: number): boolean {
-  let before = at;
-  while (bytes[before - 1] === backslash) before -= 1;
-  return (at - before) % 2 === 1;
+  let first = at;
+  while (bytes[first - 1] === backslash) first -= 1;
+  return (at - first) % 2 === 1;
 }
 
 /** The cost of converting a record to a row, or of copying a row. */

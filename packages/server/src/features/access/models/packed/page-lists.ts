@@ -1,14 +1,16 @@
 import { listsOf, type OfferedProtocols, type ProtocolList } from "@gatehouse/policy/model/protocol-lists";
 import { sharedProtocols } from "./shared-protocols.ts";
 
-/** The most decoded texts that a page remembers. Most addresses have one of few combinations of protocols. */
+/** The most decoded texts that a page caches. Most addresses have one of few combinations of protocols. */
 const mostDecoded = 200;
-/** The lists that changes may add to a page in addition to its own number, before its rows are written again. */
+/**
+ * The number of lists that changes may add beyond twice the original number, before the rows of the page are rewritten.
+ */
 const spareLists = 64;
 
 /**
- * The lists of ports of a page. Its rows refer to them by number, so that a row needs a few bytes for each protocol
- * instead of the text of up to 100 ports. A list that no row refers to any more stays until the rows are written again.
+ * The port lists of a page. Rows refer to lists by number, which needs a few bytes for each protocol instead of the
+ * text of up to 100 ports. An unused list stays until the rows are rewritten.
  */
 export class PageLists {
   readonly #lists: ProtocolList[] = [];
@@ -17,11 +19,11 @@ export class PageLists {
   /** The number of lists when the rows were written. Undefined while they are written. */
   readonly #written: number | undefined;
 
-  /** @param before the lists of a page from which rows are copied */
-  constructor(before?: PageLists) {
-    if (before === undefined) return;
-    for (const list of before.#lists) this.add(list);
-    this.#written = before.#written ?? before.size;
+  /** @param source the lists of the page from which rows are copied */
+  constructor(source?: PageLists) {
+    if (source === undefined) return;
+    for (const list of source.#lists) this.add(list);
+    this.#written = source.#written ?? source.size;
   }
 
   get size(): number {
@@ -48,14 +50,14 @@ export class PageLists {
     return this.#lists.push(shared) - 1;
   }
 
-  /** The text of protocols: the numbers of their lists, or a star and the number of the only list. */
+  /** Encodes protocols as the numbers of their lists, or as a star and the number of the only list. */
   textOf(protocols: OfferedProtocols): string {
     const lists = listsOf(protocols);
     const numbers = lists.map((list) => this.add(list)).join(" ");
     return lists[0] === protocols ? `*${numbers}` : numbers;
   }
 
-  /** The protocols of a text. Addresses with the same text share a list of lists. */
+  /** Decodes protocols. Addresses with the same text share a list of lists. */
   protocolsOf(text: string): OfferedProtocols {
     if (text === "") return none;
     const known = this.#decoded.get(text);
@@ -69,7 +71,7 @@ export class PageLists {
 
   #at(number: string): ProtocolList {
     const list = this.#lists[Number(number)];
-    if (list === undefined) throw new RangeError(`a page has no list ${number}`);
+    if (list === undefined) throw new RangeError(`port list ${number} is missing from the page`);
     return list;
   }
 }

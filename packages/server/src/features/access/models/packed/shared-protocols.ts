@@ -4,7 +4,7 @@ import { listsOf, type OfferedProtocols, type ProtocolList } from "@gatehouse/po
 
 /** The copies that are in use, by their text. */
 const known = new Map<string, WeakRef<ProtocolList>>();
-/** The copy of each list that was seen, which can be the list itself. */
+/** Maps each known list to its shared copy, which may be the list itself. */
 const copies = new WeakMap<ProtocolList, ProtocolList>();
 const unused = new FinalizationRegistry<string>((text) => {
   if (known.get(text)?.deref() === undefined) known.delete(text);

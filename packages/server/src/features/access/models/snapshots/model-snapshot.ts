@@ -30,7 +30,7 @@ const pageHeadBytes = 5;
 const recordsOfChunk = 500;
 /**
  * The bytes after which the next record begins a new chunk. A page or a list of policies can have hundreds of MiB,
- * which would take long to encrypt at once.
+ * which would be slow to encrypt at once.
  */
 const chunkBytes = 4 * 1_048_576;
 /** The characters of lists of ports in a chunk. Each of their ports becomes an object. */

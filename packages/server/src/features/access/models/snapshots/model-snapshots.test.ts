@@ -64,7 +64,7 @@ function contentOf({ generation, model }: CachedModel): unknown {
   return { generation, policies, texts };
 }
 
-/** Stores a snapshot of the present. */
+/** Stores a snapshot of the current generation. */
 async function storeSnapshot(of: TestTenant = tenant, snapshots = newSnapshots()): Promise<void> {
   const store = newStore(snapshots);
   await store.current(of.id);
@@ -84,7 +84,7 @@ async function reload(of: TestTenant = tenant, snapshots = newSnapshots()): Prom
 const wasUsed = async (...parameters: Parameters<typeof reload>) =>
   (await reload(...parameters)).loadsFromSnapshots === 1;
 
-test("a snapshot with all later changes is the model from the database, also while others write", async () => {
+test("a snapshot with all later changes is the model from the database, even while others write", async () => {
   let used = 0;
   await fc.assert(
     fc.asyncProperty(

@@ -1,5 +1,5 @@
 /** A limited number of slots, shared fairly by tenants and client addresses. */
-export interface FairPlacesOptions {
+export interface FairSlotsOptions {
   /** The number of slots. */
   readonly total: number;
   /** The most slots of one tenant. */
@@ -10,14 +10,14 @@ export interface FairPlacesOptions {
  * A newcomer gets a slot only while its tenant and its address have fewer slots than remain free. One address thus
  * takes at most half of the slots, whether of the replica or of a tenant.
  */
-export class FairPlaces {
-  readonly #options: FairPlacesOptions;
+export class FairSlots {
+  readonly #options: FairSlotsOptions;
   #taken = 0;
   readonly #ofTenant = new Counts();
   readonly #ofAddress = new Counts();
   readonly #ofAddressInTenant = new Counts();
 
-  constructor(options: FairPlacesOptions) {
+  constructor(options: FairSlotsOptions) {
     this.#options = options;
   }
 
