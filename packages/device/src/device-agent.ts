@@ -192,13 +192,8 @@ export class DeviceAgent {
   }
 
   /**
-<<<<<<< HEAD
-   * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves when
-   * no name captures the new resolvers any more. It does not wait for a reconciliation, which may wait for the answers.
-=======
    * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves once
-   * DNS traffic to the new resolvers bypasses the tunnel.
->>>>>>> eng1
+   * DNS traffic to the new resolvers bypasses the tunnel. Does not wait for a reconciliation, which may wait for answers.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
     if (this.#hasNames) await this.#tunnel.useResolvers(resolvers);

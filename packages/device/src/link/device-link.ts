@@ -113,12 +113,7 @@ function deviceKind(
       return undefined;
     },
     hello: (enforced, latest) => {
-<<<<<<< HEAD
       const uses = usedConfiguration(enforced, latest);
-=======
-      // After an expiry, the hash shows that no configuration is in use. The device still accepts only later ones.
-      const uses = enforced?.name ?? (latest === undefined ? null : { ...latest, hash: unusedHash });
->>>>>>> eng1
       return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };
     },
     prove: (challenge) => keys.prove("device", challenge),

@@ -111,13 +111,8 @@ export function isClosedToNames(configuration: DeviceConfiguration, local: Local
 }
 
 /**
-<<<<<<< HEAD
  * Returns whose gateway carries an address of a name: the name's, or that of the block that contains the address. A
  * name must not move a resolver or a router away from the block that an administrator put it into.
-=======
- * Whether names must not resolve to an address, because it belongs to a router of the machine. Addresses within the
- * configuration's blocks are permitted: their packets go through the gateway of the block.
->>>>>>> eng1
  */
 function carrierOf(
   configuration: DeviceConfiguration,
