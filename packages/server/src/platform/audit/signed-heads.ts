@@ -4,11 +4,12 @@
  */
 import { open, readFile, rename } from "node:fs/promises";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
+import { nilId } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { ChainPosition } from "./signatures.ts";
 
 /** The id under which the operator's record is signed. */
-export const operatorRecord = "00000000-0000-0000-0000-000000000000";
+export const operatorRecord = nilId;
 
 /** The name of the file in the data folder. Lines of JSON; the last line of a record counts. */
 export const headsFileName = "audit-heads.ndjson";
