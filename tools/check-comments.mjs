@@ -2,21 +2,10 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { findings, longestLine } from "./comments.mjs";
+import { checkedFiles, findings, longestLine } from "./comments.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const listed = [
-  "ls-files",
-  "-z",
-  "--cached",
-  "--others",
-  "--exclude-standard",
-  "*.ts",
-  "*.tsx",
-  "*.mjs",
-  "*.cjs",
-  "*.jsonc",
-];
+const listed = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", ...checkedFiles];
 const explanations = {
   opening: "begins with a fragment. Write a noun phrase or a sentence.",
   length: `is longer than ${longestLine} characters`,

@@ -5,4 +5,5 @@ export interface Finding {
 }
 
 export declare const longestLine: number;
+export declare const checkedFiles: readonly string[];
 export declare function findings(source: string): readonly Finding[];

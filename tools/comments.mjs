@@ -2,13 +2,16 @@
 
 export const longestLine = 120;
 
+/** The patterns of the files whose comments are checked, for git. */
+export const checkedFiles = ["*.ts", "*.tsx", "*.mjs", "*.cjs", "*.jsonc", "*.css"];
+
 /** Words that begin a fragment. A docstring is a noun phrase, or a sentence in the present tense. */
 const openings = "What|Who|Whoever|Of|Those|Where|As|By|In|For|Which";
 const opening = new RegExp(`^(?:${openings})\\b`);
 const comment = /^\s*(?:\/\*\*?|\*(?!\/)|\/\/)\s?(.*)$/;
 
 /**
- * @param {string} source TypeScript, JavaScript or JSON with comments
+ * @param {string} source TypeScript, JavaScript, CSS or JSON with comments
  * @returns {{ line: number, problem: "opening" | "length" }[]} the comments that begin with a fragment, or are too
  *   long for a line; the first line is 1
  */

@@ -1,6 +1,6 @@
 /** Renders the console itself: everything behind the sign-in page. */
 import "./app/library-styles.ts";
-import "./app/console.css";
+import "./app/console-styles.ts";
 import { StrictMode } from "react";
 import type { Root } from "react-dom/client";
 import { Console } from "./app/console.tsx";

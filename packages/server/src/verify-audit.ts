@@ -23,12 +23,12 @@ import { verifyTenant } from "./platform/audit/verify-database.ts";
 import type { Finding, Report } from "./platform/audit/verify-record.ts";
 import { Database } from "./platform/db/database.ts";
 import { isOtherSchema } from "./platform/db/database-errors.ts";
+import { nilId } from "./platform/ids.ts";
 import type { Log } from "./platform/log.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
 import { StartError } from "./platform/start-error.ts";
 
 const tenantsAtOnce = 500;
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 /** Entries older than this must be signed, in seconds; at least three intervals between signatures. */
 const unsignedSeconds = 600;
 const scope = { kind: "operator" } as const;
@@ -233,7 +233,7 @@ async function* tenantsOf(database: Database, only: string | undefined): AsyncGe
     yield only;
     return;
   }
-  let afterTenantId = nilUuid;
+  let afterTenantId = nilId;
   for (;;) {
     const from = afterTenantId;
     const tenants = await database.snapshot(scope, (tx) => tenantsAfter(tx, from, tenantsAtOnce));

@@ -11,17 +11,19 @@ import { rename } from "node:fs/promises";
 import {
   type Challenge,
   type KeyProof,
+  keyBytes,
   keyProofDomain,
+  keyProofHash,
   keyProofText,
   type ProvenRole,
   type ProvingKind,
+  x25519PublicPrefix,
 } from "@gatehouse/agent-protocol/link/key-proof";
 import { readIfExists, writePrivateFile } from "../state/private-file.ts";
 
-/** The prefixes of the 32 bytes of an X25519 key in PKCS #8 and in SubjectPublicKeyInfo (RFC 8410). */
+/** The prefix of an X25519 private key in PKCS #8 (RFC 8410). */
 const x25519Prefix = Buffer.from("302e020100300506032b656e04220420", "hex");
-const x25519PublicPrefix = Buffer.from("302a300506032b656e032100", "hex");
-const keyBytes = 32;
+const publicPrefix = Buffer.from(x25519PublicPrefix, "hex");
 
 /** The WireGuard keys of an agent. The private keys never leave this machine. */
 export interface AgentKeys {
@@ -121,10 +123,10 @@ function publicTextOf(privateKey: KeyObject): string {
 
 /** @throws Error if the ephemeral key is of small order: the shared secret would be known to all */
 function macText(privateKey: KeyObject, { ephemeralKey, nonce }: Challenge, text: string): string {
-  const der = Buffer.concat([x25519PublicPrefix, Buffer.from(ephemeralKey, "base64")]);
+  const der = Buffer.concat([publicPrefix, Buffer.from(ephemeralKey, "base64")]);
   const publicKey = createPublicKey({ key: der, format: "der", type: "spki" });
   const shared = diffieHellman({ privateKey, publicKey });
   if (shared.every((byte) => byte === 0)) throw new Error("The challenge has a key of small order.");
-  const key = hkdfSync("sha256", shared, Buffer.from(nonce, "base64"), keyProofDomain, keyBytes);
-  return createHmac("sha256", Buffer.from(key)).update(text).digest("base64");
+  const key = hkdfSync(keyProofHash, shared, Buffer.from(nonce, "base64"), keyProofDomain, keyBytes);
+  return createHmac(keyProofHash, Buffer.from(key)).update(text).digest("base64");
 }

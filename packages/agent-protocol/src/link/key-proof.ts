@@ -8,6 +8,12 @@ import Type, { type Static } from "typebox";
 
 /** Separates these proofs from other uses of a WireGuard key, and from later versions. */
 export const keyProofDomain = "gatehouse-key-proof/1";
+/** The hash function of HKDF and HMAC in proofs. */
+export const keyProofHash = "sha256";
+/** The bytes of an X25519 key, of a nonce, and of the key that HKDF derives. */
+export const keyBytes = 32;
+/** The prefix of an X25519 public key in SubjectPublicKeyInfo (RFC 8410), in hexadecimal. */
+export const x25519PublicPrefix = "302a300506032b656e032100";
 
 /**
  * Kinds of links, and `app`: a person who adds a device with another WireGuard app, which has no link. A proof for

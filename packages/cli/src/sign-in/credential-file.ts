@@ -2,11 +2,11 @@
  * The file with the contexts of this user: the servers to which the command line is signed in, and their tokens. Only
  * the user can read it.
  */
-import { randomUUID } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
-import { mkdir, open, rename, rm } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { replaceFile } from "@gatehouse/server/platform/durable-file";
 import { CommandFailure } from "../failure.ts";
 import { lockFile } from "./lock-file.ts";
 
@@ -88,26 +88,9 @@ export async function changeCredentials(
   const release = await lockFile(`${path}.lock`, waitMs);
   try {
     const after = await change(readCredentials(path));
-    if (after !== undefined) await replace(path, `${JSON.stringify(after, undefined, 2)}\n`);
+    if (after !== undefined) await replaceFile(path, `${JSON.stringify(after, undefined, 2)}\n`);
   } finally {
     await release();
-  }
-}
-
-/** Replaces the file completely or not at all. */
-async function replace(path: string, text: string): Promise<void> {
-  const temporary = `${path}.${randomUUID()}`;
-  try {
-    const file = await open(temporary, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(temporary, path);
-  } finally {
-    await rm(temporary, { force: true });
   }
 }
 

@@ -84,7 +84,7 @@ export const theme = createTheme({
       } satisfies Partial<MenuProps>,
       styles: { dropdown: { overflowY: "auto" } },
     },
-    // Narrow screens show tables as blocks (console.css). Browsers can then drop the roles of their elements.
+    // Narrow screens show tables as blocks (tables.css). Browsers can then drop the roles of their elements.
     Table: { defaultProps: { role: "table" } },
     TableThead: { defaultProps: { role: "rowgroup" } },
     TableTbody: { defaultProps: { role: "rowgroup" } },

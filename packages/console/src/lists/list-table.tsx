@@ -1,6 +1,6 @@
 /**
  * The table of a list. A click on a row opens its record; the space bar shows the row in a side panel. A narrow screen
- * shows each row as a card (console.css).
+ * shows each row as a card (lists.css).
  */
 import { ActionIcon, Checkbox, Paper, Skeleton, Table, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { ArrowDown, ArrowUp, ChevronsUpDown, PanelRightOpen } from "lucide-react";
@@ -149,7 +149,7 @@ function peekBySpace(event: KeyboardEvent<HTMLTableRowElement>, peek: () => void
   peek();
 }
 
-/** The attributes by which console.css places the cells of a column. */
+/** The attributes by which lists.css places the cells of a column. */
 function placeOf<Row>({ isBelow, visibleFrom }: Column<Row>) {
   if (isBelow === true) return { "data-below": visibleFrom ?? "" };
   return visibleFrom === undefined ? {} : { visibleFrom };

@@ -1,4 +1,4 @@
-/** The table of a panel. If the panel is narrow, each row is a card that keeps every field (console.css). */
+/** The table of a panel. If the panel is narrow, each row is a card that keeps every field (tables.css). */
 import { Table, VisuallyHidden } from "@mantine/core";
 import type { ReactNode } from "react";
 import { t } from "../messages/i18n.ts";

@@ -13,16 +13,17 @@ import {
 import type { OpenChallenge } from "@gatehouse/agent-protocol/link/greeting";
 import {
   type Challenge,
+  keyBytes,
   keyProofDomain,
+  keyProofHash,
   keyProofText,
   type ProvenRole,
   type ProvingKind,
+  x25519PublicPrefix,
 } from "@gatehouse/agent-protocol/link/key-proof";
 import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
 
-/** The prefix of the 32 bytes of an X25519 public key in SubjectPublicKeyInfo (RFC 8410). */
-const x25519Prefix = Buffer.from("302a300506032b656e032100", "hex");
-const keyBytes = 32;
+const publicPrefix = Buffer.from(x25519PublicPrefix, "hex");
 
 /** Returns a challenge for one agent on one link. Its private key exists only in this object. */
 export function newChallenge(kind: ProvingKind, tenant: string, agent: string): OpenChallenge {
@@ -90,13 +91,13 @@ function isExpected(
 /** @returns undefined if nobody can prove the key: the secret that a key of small order shares is known to all */
 function proofBy(privateKey: KeyObject, publicKey: string, text: string, nonce: string): Buffer | undefined {
   if (isLowOrderKey(publicKey)) return undefined;
-  const der = Buffer.concat([x25519Prefix, Buffer.from(publicKey, "base64")]);
+  const der = Buffer.concat([publicPrefix, Buffer.from(publicKey, "base64")]);
   let shared: Buffer;
   try {
     shared = diffieHellman({ privateKey, publicKey: createPublicKey({ key: der, format: "der", type: "spki" }) });
   } catch {
     return undefined;
   }
-  const key = hkdfSync("sha256", shared, Buffer.from(nonce, "base64"), keyProofDomain, keyBytes);
-  return createHmac("sha256", Buffer.from(key)).update(text).digest();
+  const key = hkdfSync(keyProofHash, shared, Buffer.from(nonce, "base64"), keyProofDomain, keyBytes);
+  return createHmac(keyProofHash, Buffer.from(key)).update(text).digest();
 }

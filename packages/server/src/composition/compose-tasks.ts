@@ -1,4 +1,10 @@
-import { clearFormerMailCounts, MailSender, SmtpServer, type SmtpSettings } from "../features/mail/mail.api.ts";
+import {
+  clearFormerMailCounts,
+  MailSender,
+  SmtpServer,
+  type SmtpSettings,
+  tenantsWithFormerMailCounts,
+} from "../features/mail/mail.api.ts";
 import { deliverWebhooks, type WebhookDeliverySettings } from "../features/webhooks/webhooks.api.ts";
 import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
@@ -8,12 +14,13 @@ import { ClockWatch } from "../platform/clock-watch.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
 import type { Connection } from "../platform/db/database.ts";
-import { clearExpiredReplies } from "../platform/idempotency.queries.ts";
+import { clearExpiredReplies, tenantsWithExpiredReplies } from "../platform/idempotency.queries.ts";
 import { JobQueue } from "../platform/jobs/job-queue.ts";
 import type { Log } from "../platform/log.ts";
 import { clearOutbox, outboxKeptForMs } from "../platform/outbox/outbox.queries.ts";
 import type { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
+import { clearingTask } from "../tasks/clear-tenants.ts";
 import { RecordPruning } from "../tasks/prune-records.ts";
 import { Reconciler } from "../tasks/reconciler.ts";
 import { masterKeyRotation, masterKeyRotationName } from "../tasks/rotate-master-key.ts";
@@ -145,26 +152,30 @@ function rareRounds(log: Log, failed: string): TenantRounds {
 }
 
 function retentionTasks({ runner: { database }, clock, log }: TaskDependencies): BackgroundTask[] {
-  const replies = rareRounds(log, "failed to delete the expired replies of a tenant; will retry");
-  const counts = rareRounds(log, "failed to delete the email counts of a tenant; will retry");
   return [
     {
       name: "outbox-retention",
       intervalMs: 10 * minuteMs,
       run: () => clearOutbox(database, new Date(clock.now().getTime() - outboxKeptForMs)),
     },
-    {
+    clearingTask({
       name: "reply-retention",
       intervalMs: 10 * minuteMs,
-      run: () => clearExpiredReplies(database, replies),
-      stop: () => replies.stop(),
-    },
-    {
+      database,
+      log,
+      failed: "failed to delete the expired replies of a tenant; will retry",
+      tenantsWith: tenantsWithExpiredReplies,
+      clear: clearExpiredReplies,
+    }),
+    clearingTask({
       name: "mail-count-retention",
       intervalMs: 60 * minuteMs,
-      run: () => clearFormerMailCounts(database, counts, clock.now()),
-      stop: () => counts.stop(),
-    },
+      database,
+      log,
+      failed: "failed to delete the email counts of a tenant; will retry",
+      tenantsWith: (tx) => tenantsWithFormerMailCounts(tx, clock.now()),
+      clear: (tx, tenantId) => clearFormerMailCounts(tx, tenantId, clock.now()),
+    }),
   ];
 }
 

@@ -23,6 +23,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import type { Pauses } from "../platform/db/paused-statements.ts";
 import type { IdempotencyRequest } from "../platform/idempotency.queries.ts";
+import { nilId } from "../platform/ids.ts";
 import { hasLargeBody, withSerializedBody } from "../platform/json-slices.ts";
 import {
   type ArrayCut,
@@ -82,8 +83,6 @@ export interface MountOptions extends AuthenticationOptions {
 
 /** After a larger answer, requests of the same operation and tenant are long requests (docs/decisions/0244). */
 const largeAnswerBytes = 1_048_576;
-
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 export function mount(app: FastifyInstance, { operation, handler }: Route, options: MountOptions): void {
   const bodyChecks = compileBodyCheck(operation);
@@ -209,8 +208,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const path = request.url.split("?", 1)[0] ?? "";
     const hashing = (body: Buffer) => requestHash([operation.id, path, ...parameters, ""].join("\n"), body);
     return {
-      tenantId: caller.tenantId ?? nilUuid,
-      callerId: caller.actor.id ?? nilUuid,
+      tenantId: caller.tenantId ?? nilId,
+      callerId: caller.actor.id ?? nilId,
       keyHash: createHash("sha256").update(key).digest(),
       // A repeated request consists of the same bytes.
       requestHash:

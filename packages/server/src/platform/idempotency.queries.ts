@@ -1,7 +1,6 @@
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { AppError } from "./app-error.ts";
-import type { TenantRounds } from "./concurrency/tenant-rounds.ts";
-import type { Database, Transaction } from "./db/database.ts";
+import type { Transaction } from "./db/database.ts";
 import { statement } from "./db/statement.ts";
 import type { Outcome } from "./outcome.ts";
 import type { SecretBox } from "./secrets/master-key.ts";
@@ -178,11 +177,12 @@ function unpacked(stored: string): string {
   return stored.startsWith("{") ? stored : inflateRawSync(Buffer.from(stored, "base64")).toString("utf8");
 }
 
-/** Deletes the expired replies of all tenants. */
-export async function clearExpiredReplies(database: Database, rounds: TenantRounds): Promise<void> {
-  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectExpired));
-  const tenantIds = rows.map(({ tenant_id: id }) => id);
-  await rounds.run(tenantIds, async (tenantId, waitMs) => {
-    await database.transaction({ kind: "operator", tenantId, waitMs }, (tx) => tx.query(clearExpired, tenantId));
-  });
+/** Reads the tenants that have expired replies. */
+export function tenantsWithExpiredReplies(tx: Transaction): Promise<readonly { readonly tenant_id: string }[]> {
+  return tx.query(selectExpired);
+}
+
+/** Deletes the expired replies of a tenant. */
+export function clearExpiredReplies(tx: Transaction, tenantId: string): Promise<unknown> {
+  return tx.query(clearExpired, tenantId);
 }

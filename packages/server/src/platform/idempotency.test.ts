@@ -1,13 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from "vitest";
+import { clearingTask } from "../tasks/clear-tenants.ts";
 import { HeldTransaction } from "../testing/held-transaction.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { testLog } from "../testing/test-log.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../testing/test-server.ts";
 import { until } from "../testing/until.ts";
-import { TenantRounds } from "./concurrency/tenant-rounds.ts";
-import { clearExpiredReplies } from "./idempotency.queries.ts";
+import { clearExpiredReplies, tenantsWithExpiredReplies } from "./idempotency.queries.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
 const path = "/tenants/protocols";
@@ -32,8 +32,10 @@ afterAll(async () => {
 });
 
 function clearExpired(): Promise<void> {
+  const { database } = server;
   const failed = "failed to delete expired replies; will retry";
-  return clearExpiredReplies(server.database, new TenantRounds({ log: testLog, failed, isRare: true }));
+  const options = { tenantsWith: tenantsWithExpiredReplies, clear: clearExpiredReplies };
+  return clearingTask({ name: "clearing", intervalMs: 1, database, log: testLog, failed, ...options }).run();
 }
 
 function protocol(name: string = randomUUID()) {

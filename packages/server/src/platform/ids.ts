@@ -28,6 +28,9 @@ export function newId(): string {
   return v7({ random, msecs: latestMs, seq: number });
 }
 
+/** The nil UUID (RFC 9562). It sorts before every id, and no record has it. */
+export const nilId = "00000000-0000-0000-0000-000000000000";
+
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether the text is a UUID, in upper or lower case. */

@@ -1,4 +1,5 @@
 import type { Page } from "@gatehouse/contract/list";
+import { nilId } from "./ids.ts";
 import type { ArrayCut } from "./list-query.ts";
 import type { PreparedAnswer } from "./prepared-answer.ts";
 
@@ -106,7 +107,7 @@ export const batchSize = 500;
 /**
  * A list that can exceed the memory: read and sent in batches ordered by id, each in its own transaction.
  *
- * @param readBatch reads at most `limit` items with an id above `afterId` ("00000000-…" at first), ordered by id
+ * @param readBatch reads at most `limit` items with an id above `afterId` (`nilId` at first), ordered by id
  * @param readPart reads the part of the list that a request selects, if it has at most `batchSize` items
  */
 export function streamed<T extends { readonly id: string }>(
@@ -114,7 +115,7 @@ export function streamed<T extends { readonly id: string }>(
   readPart?: ReadPart,
 ): Outcome {
   async function* batches() {
-    let afterId = "00000000-0000-0000-0000-000000000000";
+    let afterId = nilId;
     for (;;) {
       const items = await readBatch(afterId, batchSize);
       if (items.length > 0) yield items;

@@ -4,6 +4,7 @@ import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/co
 import {
   applyDifference,
   type ContentTree,
+  contentOf,
   contentRoot,
   contentTreeOf,
 } from "@gatehouse/agent-protocol/gateway/content-tree";
@@ -69,6 +70,11 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
     this.#options = options;
     this.verdict = options.verdict ?? (() => "apply");
     this.publicKey = options.publicKey ?? randomBytes(32).toString("base64");
+  }
+
+  /** The resources of the applied configuration. */
+  get rules() {
+    return this.content === undefined ? {} : contentOf(this.content).resources;
   }
 
   /** Opens a connection and says hello. @returns the HTTP status if it was refused, otherwise 101 */

@@ -207,9 +207,7 @@ export class DeviceRouteInputs {
       );
     }
     const { INTERNET: policies } = current.model.policies;
-    if (!this.#forwarding.isCurrent(policies)) {
-      await this.#evaluator.decide(this.#tenantId, this.#forwarding.following(policies));
-    }
+    await this.#forwarding.follow(policies, (work) => this.#evaluator.decide(this.#tenantId, work));
     const movedGateways = this.#store(rows, deviceIds, gatewayIds);
     const before = this.#serving;
     this.#current = current;

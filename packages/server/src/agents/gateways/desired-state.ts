@@ -246,7 +246,7 @@ export class DesiredState {
 
   async #update(model: Model, changed: ChangedRecords, moved: readonly MovedDevice[]): Promise<Refreshed> {
     const { INTERNET: policies } = model.policies;
-    if (!this.#forwarding.isCurrent(policies)) await this.#perform(this.#forwarding.following(policies));
+    await this.#forwarding.follow(policies, (work) => this.#perform(work));
     // Rows are read after addresses were observed, so they come last: they may have another key than the current link.
     const moves = moved.length === 0 ? [] : await this.#perform(this.#findingMoves(moved));
     const changes = [...factChanges(model, changed), ...moves, ...(await this.#linkChanges(changed))];
@@ -273,7 +273,7 @@ export class DesiredState {
     const from = clock.now().getTime();
     const links = await this.#perform(convertingLinks(rows, this.#latest, drainMs));
     const forwarding = new ForwardingAddresses(rows.gateways);
-    await this.#perform(forwarding.following(model.policies.INTERNET));
+    await forwarding.follow(model.policies.INTERNET, (work) => this.#perform(work));
     const enforcement = await this.#perform(
       TenantEnforcement.composing(model, links, { from, until: from + lifeMs }, (...content) =>
         this.#preparing(...content),

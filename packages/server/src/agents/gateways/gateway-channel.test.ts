@@ -2,7 +2,7 @@ import { contentOf } from "@gatehouse/agent-protocol/gateway/content-tree";
 import { TenantEnforcement } from "@gatehouse/policy/enforcement/tenant-enforcement";
 import { describe, expect, test, vi } from "vitest";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
-import { make, unique } from "../../testing/operations/test-records.ts";
+import { make } from "../../testing/operations/test-records.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { until } from "../../testing/until.ts";
 
@@ -12,8 +12,6 @@ const { newGateway, grantAccess, rowOf, isApplied, cut } = replicas;
 const statusOf = async (id: string) => (await replicas.client.get(`/tenants/gateways/${id}`)).body.status;
 const peersOf = (gateway: SimulatedGateway) =>
   gateway.content === undefined ? [] : Object.keys(contentOf(gateway.content).peers);
-const rulesOf = (gateway: SimulatedGateway) =>
-  gateway.content === undefined ? {} : contentOf(gateway.content).resources;
 
 test("a gateway that connects receives its configuration, and is ONLINE once it has applied it", async () => {
   const { id, gateway } = await newGateway();
@@ -21,7 +19,7 @@ test("a gateway that connects receives its configuration, and is ONLINE once it 
   expect(await statusOf(id)).toBe("PENDING");
   expect(await gateway.connect()).toBe(101);
   await until("the configuration arrives", () => gateway.content !== undefined);
-  expect(Object.keys(rulesOf(gateway))).toEqual([resourceId]);
+  expect(Object.keys(gateway.rules)).toEqual([resourceId]);
   await until("it is ONLINE", async () => (await statusOf(id)) === "ONLINE");
   const { body, headers } = await replicas.client.get(`/tenants/gateways/${id}`);
   expect(body).toMatchObject({ publicKey: gateway.publicKey, agentVersion: "0.1.0" });
@@ -36,7 +34,7 @@ test("a change is sent as a difference", async () => {
   await gateway.connect();
   await until("the configuration arrives", () => gateway.content !== undefined);
   await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
-  await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+  await until("the rules are gone", () => gateway.rules[resourceId] === undefined);
   expect(gateway.seen).toMatchObject({ wholes: 1 });
   expect(gateway.seen.differences).toBeGreaterThan(0);
 });
@@ -45,9 +43,9 @@ test("a change on another replica is sent", async () => {
   const { id, gateway } = await newGateway({ url: replicas.otherUrl });
   const { policyId, resourceId } = await grantAccess(id);
   await gateway.connect();
-  await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+  await until("the configuration arrives", () => gateway.rules[resourceId] !== undefined);
   await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
-  await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+  await until("the rules are gone", () => gateway.rules[resourceId] === undefined);
   await until("it is recorded", async () => {
     const row = await rowOf(id);
     return row?.applied_root === gateway.envelope?.header.root && row?.wanted_root === row?.applied_root;
@@ -91,18 +89,18 @@ describe("a gateway that comes back", () => {
     const { id, gateway } = await newGateway();
     const { policyId, resourceId } = await grantAccess(id);
     await gateway.connect();
-    await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+    await until("the configuration arrives", () => gateway.rules[resourceId] !== undefined);
     await until("it is recorded", () => isApplied(id, gateway));
     gateway.cut();
     await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
     await gateway.connect();
-    await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+    await until("the rules are gone", () => gateway.rules[resourceId] === undefined);
     expect(gateway.seen).toMatchObject({ wholes: 1 });
     gateway.cut();
     await replicas.client.must.post(`/tenants/policies/${policyId}/reactivate`);
     gateway.url = replicas.otherUrl;
     await gateway.connect();
-    await until("the rules are back", () => rulesOf(gateway)[resourceId] !== undefined);
+    await until("the rules are back", () => gateway.rules[resourceId] !== undefined);
     expect(gateway.seen).toMatchObject({ wholes: 2 });
   });
 
@@ -145,11 +143,11 @@ describe("a gateway that comes back", () => {
     const claimed = { ...unknown(1_000_000), issuedAt: Date.now() + 300 * 86_400_000 };
     gateway.name = claimed;
     await gateway.connect({ enforces: claimed });
-    await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+    await until("the configuration arrives", () => gateway.rules[resourceId] !== undefined);
     expect(gateway.name?.generation).toBe(1_000_001);
     expect(gateway.name?.issuedAt).toBeLessThanOrEqual(Date.now());
     await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
-    await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+    await until("the rules are gone", () => gateway.rules[resourceId] === undefined);
   });
 
   test("with a configuration that has a future time and the highest possible generation is refused", async () => {
@@ -197,14 +195,14 @@ describe("a configuration that is refused", () => {
     const { id, gateway } = await newGateway();
     const { policyId, resourceId } = await grantAccess(id);
     await gateway.connect();
-    await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+    await until("the configuration arrives", () => gateway.rules[resourceId] !== undefined);
     let refused = 0;
     gateway.verdict = () => {
       refused += 1;
       return refused === 1 ? reason : "apply";
     };
     await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
-    await until("the rules are gone", () => rulesOf(gateway)[resourceId] === undefined);
+    await until("the rules are gone", () => gateway.rules[resourceId] === undefined);
     expect(gateway.seen).toMatchObject({ wholes: 2, differences: 1 });
   });
 });
@@ -213,7 +211,7 @@ test("while a configuration is unanswered no other is sent, and then only the ne
   const { id, gateway } = await newGateway();
   const { policyId, resourceId } = await grantAccess(id);
   await gateway.connect();
-  await until("the configuration arrives", () => rulesOf(gateway)[resourceId] !== undefined);
+  await until("the configuration arrives", () => gateway.rules[resourceId] !== undefined);
   const before = gateway.seen;
   let unanswered: Parameters<SimulatedGateway["verdict"]>[0] | undefined;
   gateway.verdict = (name) => {
@@ -234,7 +232,7 @@ test("while a configuration is unanswered no other is sent, and then only the ne
   }
   await until(
     "the newest arrives",
-    () => Object.keys(rulesOf(gateway)).length === 1 && rulesOf(gateway)[resourceId] === undefined,
+    () => Object.keys(gateway.rules).length === 1 && gateway.rules[resourceId] === undefined,
   );
   // Nine changes need few differences: the one in flight, and the desired state at its answer, in one piece or two.
   expect(gateway.seen.differences).toBeLessThanOrEqual(before.differences + 3);
@@ -331,129 +329,6 @@ test("texts that PostgreSQL cannot store do not block the storage of a batch", a
     "a\ufffdb",
     "half of \ufffd",
   ]);
-});
-
-describe("a write with ?wait=applied", () => {
-  test("never reports a gateway that has not connected as enforced", async () => {
-    const [never, spare] = [await newGateway(), await newGateway()];
-    const grant = await grantAccess(never.id);
-    const reply = await replicas.client.patch(`/tenants/policies/${grant.policyId}/deactivate?wait=applied`);
-    expect(reply.headers["gatehouse-enforced"]).toMatch(/^incomplete;generation=\d+;gateways=1;missing=1$/);
-    expect(reply.headers["gatehouse-not-enforced"]).toBe(`"${never.id}";state=nothing-enforced`);
-    const changed = await replicas.client.put(`/tenants/gateways/${spare.id}/settings?wait=applied`, {
-      resolvers: ["10.80.0.53"],
-    });
-    expect(changed.headers["gatehouse-not-enforced"]).toContain(spare.id);
-  });
-
-  test("does not report or wait for gateways that it does not concern", async () => {
-    const [connected, never, silent, gone] = [
-      await newGateway(),
-      await newGateway(),
-      await newGateway(),
-      await newGateway(),
-    ];
-    const [grant, slow] = [await grantAccess(connected.id), await grantAccess(silent.id)];
-    for (const { id } of [never, gone]) await grantAccess(id);
-    for (const { gateway } of [connected, silent, gone]) {
-      await gateway.connect();
-      await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
-    }
-    await cut(gone.id, gone.gateway);
-    silent.gateway.verdict = () => undefined;
-    await replicas.client.patch(`/tenants/policies/${slow?.policyId}/deactivate`);
-    await until("the change is sent", async () => {
-      const { body } = await replicas.client.get(`/tenants/gateways/${silent.id}/sync`);
-      return body.state === "sent";
-    });
-    const reply = await replicas.client.patch(`/tenants/policies/${grant.policyId}/deactivate?wait=applied&timeout=30`);
-    expect(reply.headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=1;missing=0$/);
-  });
-
-  test("is answered when the gateways of all replicas have applied it", async () => {
-    const [here, there] = [await newGateway(), await newGateway({ url: replicas.otherUrl })];
-    const grants = [await grantAccess(here.id), await grantAccess(there.id)];
-    for (const { gateway } of [here, there]) {
-      await gateway.connect();
-      await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
-    }
-    for (const [index, { gateway }] of [here, there].entries()) {
-      const grant = grants[index];
-      const reply = await replicas.client.patch(`/tenants/policies/${grant?.policyId}/deactivate?wait=applied`);
-      expect(reply.headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=2;missing=0$/);
-      expect(rulesOf(gateway)).toEqual({});
-    }
-    const sync = (await replicas.client.get(`/tenants/gateways/${there.id}/sync`)).body;
-    expect(sync).toMatchObject({ state: "applied", lagMs: expect.any(Number) });
-    // The states of the gateways are reported later, in generations that change no configuration.
-    expect(sync.applied.generation).toBe(sync.wanted.generation);
-    expect(sync.applied.generation).toBeLessThanOrEqual(sync.generation);
-  });
-
-  test("waits for every gateway that a change set concerns", async () => {
-    const [here, there] = [await newGateway(), await newGateway({ url: replicas.otherUrl })];
-    const grants = [await grantAccess(here.id), await grantAccess(there.id)];
-    for (const { gateway } of [here, there]) {
-      await gateway.connect();
-      await until("the configuration arrives", () => Object.keys(rulesOf(gateway)).length === 1);
-    }
-    const changes = grants.map(({ policyId }) => ({
-      method: "PATCH",
-      path: `/tenants/policies/${policyId}/deactivate`,
-    }));
-    const reply = await replicas.client.must.post("/tenants/changes?wait=applied", { changes });
-    expect(reply.headers["gatehouse-enforced"]).toMatch(/^applied;generation=\d+;gateways=2;missing=0$/);
-    expect([here, there].map(({ gateway }) => rulesOf(gateway))).toEqual([{}, {}]);
-  });
-
-  test("names the gateways that have not, and why", async () => {
-    const [silent, refusing, gone, never] = [
-      await newGateway(),
-      await newGateway(),
-      await newGateway(),
-      await newGateway(),
-    ];
-    const grants = [await grantAccess(silent.id), await grantAccess(refusing.id), await grantAccess(gone.id)];
-    for (const { id, gateway } of [silent, refusing, gone]) {
-      await gateway.connect();
-      await until("it is recorded", () => isApplied(id, gateway));
-    }
-    await cut(gone.id, gone.gateway);
-    silent.gateway.verdict = () => undefined;
-    refusing.gateway.verdict = () => "not_applied";
-    await replicas.client.must.patch(`/tenants/policies/${grants[0]?.policyId}/deactivate`);
-    const reply = await replicas.client.patch(`/tenants/policies/${grants[1]?.policyId}?wait=applied&timeout=5`, {
-      resources: [grants[2]?.resourceId],
-    });
-    expect(reply.status).toBe(200);
-    expect(reply.headers["gatehouse-enforced"]).toMatch(/^incomplete;generation=\d+;gateways=2;missing=2$/);
-    const named = reply.headers["gatehouse-not-enforced"] ?? "";
-    expect(named.split(", ").sort()).toEqual([`"${refusing.id}";state=failed`, `"${gone.id}";state=offline`].sort());
-    // The gateway's status ERROR is a change too, which its replica still has to process.
-    await expect
-      .poll(async () => (await replicas.client.get(`/tenants/gateways/${refusing.id}/sync`)).body)
-      .toMatchObject({ state: "failed", error: expect.stringMatching(/^not_applied/) });
-    expect((await replicas.client.get(`/tenants/gateways/${never.id}/sync`)).body).toMatchObject({
-      state: "nothing-enforced",
-      wanted: null,
-      sent: null,
-      applied: null,
-      lagMs: null,
-    });
-  });
-
-  test.each([
-    "?wait=sent",
-    "?wait=applied&timeout=0",
-    "?wait=applied&timeout=61",
-    "?wait=applied&timeout=soon",
-    "?timeout=5",
-  ])("refuses %s", async (query) => {
-    expect(await replicas.client.post(`/tenants/groups${query}`, { name: unique("Group") })).toMatchObject({
-      status: 400,
-      body: { code: "invalid_parameter" },
-    });
-  });
 });
 
 describe("a connection is ended at once", () => {

@@ -11,6 +11,7 @@ import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
 import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant-rounds.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
+import { nilId } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import { isInFuture } from "../../platform/stored-times.ts";
 import * as queries from "./device-sources.queries.ts";
@@ -28,8 +29,6 @@ const batchSize = 500;
  * two polls overlap by this much.
  */
 const overlapMs = 20_000;
-/** Sorts before every id. */
-const nilId = "00000000-0000-0000-0000-000000000000";
 
 export interface MovedDevice {
   readonly deviceId: string;

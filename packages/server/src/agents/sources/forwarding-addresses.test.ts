@@ -1,7 +1,7 @@
 import type { InternetPolicies } from "@gatehouse/policy/enforcement/internet-gateways";
 import { compile } from "@gatehouse/policy/model/model";
-import { finish } from "@gatehouse/policy/work";
-import { describe, expect, test } from "vitest";
+import { finish, type Work } from "@gatehouse/policy/work";
+import { describe, expect, test, vi } from "vitest";
 import type { GatewayLinkRow } from "../../agent-identity/link-facts.queries.ts";
 import { ForwardingAddresses } from "./forwarding-addresses.ts";
 
@@ -21,9 +21,11 @@ function carriedBy(...gateways: string[]): InternetPolicies {
   return compile({ ...noFacts, policies: [{ ...policy, ...scope }] }).policies.INTERNET;
 }
 
-function addressesOf(rows: readonly GatewayLinkRow[], ...internetGateways: string[]): ForwardingAddresses {
+const perform = async (work: Work<void>) => finish(work);
+
+async function addressesOf(rows: readonly GatewayLinkRow[], ...internetGateways: string[]) {
   const addresses = new ForwardingAddresses(rows);
-  finish(addresses.following(carriedBy(...internetGateways)));
+  await addresses.follow(carriedBy(...internetGateways), perform);
   return addresses;
 }
 
@@ -42,15 +44,15 @@ test.each([
   ["a gateway that does not relay", site("relay", "192.0.2.1"), "192.0.2.1", "192.0.2.1"],
   ["the observer itself", row("observer", "192.0.2.1"), "192.0.2.1", "192.0.2.1"],
   ["a relay without an address", row("relay", "vpn.example.com"), "192.0.2.1", "192.0.2.1"],
-])("an observation of %s", (_what, relay, observed, proved) => {
-  const relays = addressesOf([relay]);
+])("an observation of %s", async (_what, relay, observed, proved) => {
+  const relays = await addressesOf([relay]);
   expect(relays.ofGateway("observer", observed, "198.51.100.9")).toBe(proved);
   expect(relays.ofGateway("observer", observed, observed)).toBe(observed);
   expect(relays.ofControlPlane(observed)).toBe(observed);
 });
 
-test("a relay that was disabled or deleted hides no address", () => {
-  const relays = addressesOf([row("one", "192.0.2.1"), row("two", "192.0.2.2")]);
+test("a relay that was disabled or deleted hides no address", async () => {
+  const relays = await addressesOf([row("one", "192.0.2.1"), row("two", "192.0.2.2")]);
   relays.set(site("one", "192.0.2.1"));
   relays.delete("two");
   for (const address of ["192.0.2.1", "192.0.2.2"]) expect(relays.ofGateway("x", address, undefined)).toBe(address);
@@ -64,22 +66,23 @@ describe("the address of a gateway that carries internet traffic", () => {
     ["that another gateway shares", site("exit", "192.0.2.1"), "192.0.2.1", "0.0.0.0"],
     ["that also relays", row("exit", "192.0.2.1"), "192.0.2.1", "0.0.0.0"],
     ["that made the observation", site("observer", "192.0.2.1"), "192.0.2.1", "0.0.0.0"],
-  ])("%s is stored as the unspecified address", (_what, exit, observed, proved) => {
-    const addresses = addressesOf([site("other", "192.0.2.1"), exit], exit.id);
+  ])("%s is stored as the unspecified address", async (_what, exit, observed, proved) => {
+    const addresses = await addressesOf([site("other", "192.0.2.1"), exit], exit.id);
     expect(addresses.ofGateway("observer", observed, "198.51.100.9")).toBe(proved);
     expect(addresses.ofGateway("observer", observed, observed)).toBe(proved);
     expect(addresses.ofControlPlane(observed)).toBe(proved);
   });
 
-  test("counts again when its policies and its record change", () => {
-    const addresses = addressesOf([site("exit", "192.0.2.1"), site("gone", "192.0.2.2")], "exit", "gone");
+  test("counts again when its policies and its record change", async () => {
+    const addresses = await addressesOf([site("exit", "192.0.2.1"), site("gone", "192.0.2.2")], "exit", "gone");
     expect(addresses.ofControlPlane("192.0.2.2")).toBe("0.0.0.0");
     addresses.delete("gone");
     expect(addresses.ofControlPlane("192.0.2.2")).toBe("192.0.2.2");
     const list = carriedBy("gone");
-    expect(addresses.isCurrent(list)).toBe(false);
-    finish(addresses.following(list));
-    expect(addresses.isCurrent(list)).toBe(true);
+    const performed = vi.fn(perform);
+    await addresses.follow(list, performed);
+    await addresses.follow(list, performed);
+    expect(performed).toHaveBeenCalledOnce();
     expect(addresses.ofControlPlane("192.0.2.1")).toBe("192.0.2.1");
     // The policies precede the record of a new gateway.
     addresses.set(site("gone", "192.0.2.3"));

@@ -62,13 +62,15 @@ export class ForwardingAddresses {
     this.#addresses.delete(gatewayId);
   }
 
-  /** Whether the gateways that carry internet traffic were found from these policies. */
-  isCurrent(list: InternetPolicies): boolean {
-    return this.#policies === list;
+  /**
+   * Finds the gateways that carry internet traffic, unless they were found from these policies. Gateways must not
+   * change until the work ends.
+   */
+  async follow(list: InternetPolicies, perform: (work: Work<void>) => Promise<void>): Promise<void> {
+    if (this.#policies !== list) await perform(this.#following(list));
   }
 
-  /** Finds the gateways that carry internet traffic. Gateways must not change until the work ends. */
-  *following(list: InternetPolicies): Work<void> {
+  *#following(list: InternetPolicies): Work<void> {
     const found = yield* findingInternetGateways(list);
     const exits = new GatewaysByAddress();
     yield* forEach(found, addressCost, (id) => exits.add(id, this.#addresses.get(id) ?? []));

@@ -1,5 +1,6 @@
 /** Providers as configuration documents write them, without their secrets. */
 import type { Granted } from "../../platform/authorization/granted.ts";
+import { nilId } from "../../platform/ids.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { endDeviceSessionsOfProvider, type SessionEnd } from "../devices/devices.api.ts";
 import { requireOwnersWayIn } from "./identity-providers.commands.ts";
@@ -19,10 +20,9 @@ type Writing = Granted<"identity-providers:write">;
 
 /** More than a tenant has. */
 const most = 1_000;
-const firstId = "00000000-0000-0000-0000-000000000000";
 
 export async function readAllProviders(tx: TenantTx): Promise<readonly ConfiguredProvider[]> {
-  const rows = await queries.listProviders(tx, firstId, most);
+  const rows = await queries.listProviders(tx, nilId, most);
   return rows.map(({ id, name, issuer, client_id: clientId, enabled, settings, tested_at: testedAt }) => {
     const { scopes, groupsClaim, firstSignIn, linkVerifiedEmail } = settings;
     const own = { scopes, groupsClaim, firstSignIn, linkVerifiedEmail };

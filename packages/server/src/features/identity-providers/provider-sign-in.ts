@@ -11,7 +11,7 @@ import type {
 import { AppError } from "../../platform/app-error.ts";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
-import { newId } from "../../platform/ids.ts";
+import { newId, nilId } from "../../platform/ids.ts";
 import type { Log } from "../../platform/log.ts";
 import { empty } from "../../platform/outcome.ts";
 import type { CommandTx, TenantTx } from "../../platform/tenancy/tenant-tx.ts";
@@ -58,9 +58,6 @@ export interface OpenIdSignInOptions {
 
 const groupsUnknown =
   "the provider did not send the person's groups, because there are too many (_claim_names): memberships are unchanged";
-
-/** An id that no tenant has. */
-const noTenant = "00000000-0000-0000-0000-000000000000";
 
 export class OpenIdSignIn implements ProviderSignIn {
   readonly #options: OpenIdSignInOptions;
@@ -147,7 +144,7 @@ export class OpenIdSignIn implements ProviderSignIn {
   async find(name: string): Promise<readonly OfferedProvider[]> {
     const { database } = this.#options.runner;
     // Without a tenant, the same queries run, so that their time does not reveal which tenants exist.
-    const tenantId = (await findNamedTenant(database, name.slice(name.lastIndexOf("@") + 1).toLowerCase())) ?? noTenant;
+    const tenantId = (await findNamedTenant(database, name.slice(name.lastIndexOf("@") + 1).toLowerCase())) ?? nilId;
     const rows = await database.snapshot({ kind: "tenant", tenantId }, ({ query }) =>
       queries.listEnabledProviders({ tenantId, query }),
     );

@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { domainToASCII } from "node:url";
 import { AppError } from "../../platform/app-error.ts";
-import type { TenantRounds } from "../../platform/concurrency/tenant-rounds.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { statement } from "../../platform/db/statement.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 
@@ -39,14 +38,17 @@ const clearFormer = statement<never, [tenantId: string, today: string]>(
   "DELETE FROM mail_counts WHERE tenant_id = $1 AND day < $2",
 );
 
-/** Deletes the counts of the days before `now` of all tenants. */
-export async function clearFormerMailCounts(database: Database, rounds: TenantRounds, now: Date): Promise<void> {
-  const today = dayOf(now);
-  const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectFormer, today));
-  const tenantIds = rows.map(({ tenant_id: id }) => id);
-  await rounds.run(tenantIds, async (tenantId, waitMs) => {
-    await database.transaction({ kind: "operator", tenantId, waitMs }, (tx) => tx.query(clearFormer, tenantId, today));
-  });
+/** Reads the tenants that have counts of the days before `now`. */
+export function tenantsWithFormerMailCounts(
+  tx: Transaction,
+  now: Date,
+): Promise<readonly { readonly tenant_id: string }[]> {
+  return tx.query(selectFormer, dayOf(now));
+}
+
+/** Deletes the counts of a tenant for the days before `now`. */
+export function clearFormerMailCounts(tx: Transaction, tenantId: string, now: Date): Promise<unknown> {
+  return tx.query(clearFormer, tenantId, dayOf(now));
 }
 
 /**

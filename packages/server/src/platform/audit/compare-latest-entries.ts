@@ -1,5 +1,6 @@
 /** Compares records with the state in which their latest entries left them. */
 import { isDeepStrictEqual } from "node:util";
+import { nilId } from "../ids.ts";
 import type { TenantTx } from "../tenancy/tenant-tx.ts";
 import { entriesOfType, type LatestEntryRow, latestEntries } from "./latest-entries.queries.ts";
 import { readStub } from "./record.queries.ts";
@@ -36,7 +37,6 @@ export interface ComparedRecords {
 }
 
 const pageSize = 500;
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 
 /** @returns the differences, as sentences */
 export async function compareLatestEntries(
@@ -63,7 +63,7 @@ export async function compareLatestEntries(
       found.push(`The ${noun} ${record.id} is not as its latest entry left it.`);
     }
   };
-  let afterId = nilUuid;
+  let afterId = nilId;
   for (;;) {
     const page = await list(tx, afterId, pageSize);
     page.forEach(compare);

@@ -2,13 +2,15 @@
  * The last signed head of each record, in memory and in a file outside the database. Only this copy shows that the
  * database lost or replaced what was signed.
  */
-import { open, readFile, rename } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
+import { replaceFile } from "../durable-file.ts";
+import { nilId } from "../ids.ts";
 import type { Log } from "../log.ts";
 import type { ChainPosition } from "./signatures.ts";
 
 /** The id under which the operator's record is signed. */
-export const operatorRecord = "00000000-0000-0000-0000-000000000000";
+export const operatorRecord = nilId;
 
 /** The name of the file in the data folder. Lines of JSON; the last line of a record counts. */
 export const headsFileName = "audit-heads.ndjson";
@@ -66,10 +68,7 @@ export class SignedHeads {
   static async open(file: string | undefined, log: Log): Promise<SignedHeads> {
     const read = file === undefined ? new Map<string, SignedHead>() : await readHeads(file);
     const heads = new SignedHeads(read, file, log);
-    await heads.#write(
-      "w",
-      [...read].map(([tenantId, place]) => ({ tenantId, ...place })),
-    );
+    await heads.#store((path) => replaceFile(path, textOf(heads.all)));
     return heads;
   }
 
@@ -88,24 +87,31 @@ export class SignedHeads {
       if (head.position === 0) this.#heads.delete(tenantId);
       else this.#heads.set(tenantId, head);
     }
-    await this.#write("a", lines);
+    await this.#store((path) => append(path, textOf(lines)));
   }
 
-  async #write(flags: "a" | "w", lines: readonly HeadLine[]): Promise<void> {
-    if (this.#file === undefined) return;
-    const path = flags === "w" ? `${this.#file}.unfinished` : this.#file;
+  async #store(write: (path: string) => Promise<void>): Promise<void> {
+    const path = this.#file;
+    if (path === undefined) return;
     try {
-      const file = await open(path, flags, 0o600);
-      try {
-        await file.writeFile(lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
-        await file.sync();
-      } finally {
-        await file.close();
-      }
-      if (path !== this.#file) await rename(path, this.#file);
+      await write(path);
     } catch (err) {
-      this.#log.warn({ err, path: this.#file }, "failed to store signed audit heads; they are kept in memory only");
+      this.#log.warn({ err, path }, "failed to store signed audit heads; they are kept in memory only");
     }
+  }
+}
+
+function textOf(lines: readonly HeadLine[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}
+
+async function append(path: string, text: string): Promise<void> {
+  const file = await open(path, "a", 0o600);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 

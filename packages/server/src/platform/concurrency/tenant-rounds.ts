@@ -1,4 +1,5 @@
 import { isOutage, isTemporary } from "../background-failures.ts";
+import { nilId } from "../ids.ts";
 import type { Log } from "../log.ts";
 import { LockWaitSlots, shortWaitMs } from "./lock-wait-slots.ts";
 import { TenantRetries } from "./tenant-retries.ts";
@@ -7,8 +8,6 @@ import { TenantRetries } from "./tenant-retries.ts";
 const defaultSlots = 4;
 /** The number of slow tasks that run beside them, by default. */
 const defaultSlowSlots = 2;
-/** Sorts before every id. */
-const nilId = "00000000-0000-0000-0000-000000000000";
 /** How long a round waits, in milliseconds. A task that runs longer is slow. */
 const slowMs = 2_000;
 /** How long shutdown waits for tasks, in milliseconds. */

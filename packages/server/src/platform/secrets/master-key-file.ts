@@ -1,6 +1,7 @@
-import { open, readFile, rename, stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { systemErrorCode } from "@gatehouse/embedded-postgres";
+import { replaceFile } from "../durable-file.ts";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { generateMasterKey, parseMasterKey } from "./master-key.ts";
@@ -20,7 +21,7 @@ export interface MasterKeyFile {
  * @throws StartError if the file exists but contains no key
  */
 export async function readOrCreateMasterKey(dataDir: string, log: Log): Promise<MasterKeyFile> {
-  return (await readMasterKey(dataDir, log)) ?? makeMasterKey(dataDir, pathIn(dataDir));
+  return (await readMasterKey(dataDir, log)) ?? makeMasterKey(pathIn(dataDir));
 }
 
 function pathIn(dataDir: string): string {
@@ -76,8 +77,8 @@ async function readIfExists(path: string): Promise<string | undefined> {
 }
 
 /** Writes the key to disk completely before anything is encrypted with it. */
-async function makeMasterKey(dataDir: string, path: string): Promise<MasterKeyFile> {
-  return writeKeyFile(dataDir, path, generateMasterKey());
+async function makeMasterKey(path: string): Promise<MasterKeyFile> {
+  return writeKeyFile(path, generateMasterKey());
 }
 
 /**
@@ -85,25 +86,11 @@ async function makeMasterKey(dataDir: string, path: string): Promise<MasterKeyFi
  * current key alone, or the current key twice, or both keys.
  */
 export async function replaceMasterKeyFile(dataDir: string, present: Buffer): Promise<void> {
-  await writeKeyFile(dataDir, secondPathIn(dataDir), present.toString("base64"));
-  await makeMasterKey(dataDir, pathIn(dataDir));
+  await writeKeyFile(secondPathIn(dataDir), present.toString("base64"));
+  await makeMasterKey(pathIn(dataDir));
 }
 
-async function writeKeyFile(dataDir: string, path: string, text: string): Promise<MasterKeyFile> {
-  const unfinished = `${path}.unfinished`;
-  const file = await open(unfinished, "w", 0o600);
-  try {
-    await file.writeFile(`${text}\n`);
-    await file.sync();
-  } finally {
-    await file.close();
-  }
-  await rename(unfinished, path);
-  const folder = await open(dataDir, "r");
-  try {
-    await folder.sync();
-  } finally {
-    await folder.close();
-  }
+async function writeKeyFile(path: string, text: string): Promise<MasterKeyFile> {
+  await replaceFile(path, `${text}\n`);
   return { path, key: Buffer.from(text, "base64"), created: true };
 }

@@ -7,6 +7,7 @@ import { shortWaitMs } from "../concurrency/lock-wait-slots.ts";
 import { fingerprintOf } from "../db/announced-master-key.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { Scope } from "../db/scope.ts";
+import { nilId } from "../ids.ts";
 import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
@@ -27,7 +28,6 @@ import {
 
 const rowsAtOnce = 100;
 const tenantsAtOnce = 500;
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 const operator = { kind: "operator" } as const;
 /** How long a busy tenant may delay the others. The next pass continues with its secrets. */
 const waitMs = shortWaitMs;
@@ -223,7 +223,7 @@ interface ScopedTable {
 
 /** Every table with secrets, in each scope that has a part of it. */
 async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
-  for (let afterTenantId: string | undefined = nilUuid; afterTenantId !== undefined; ) {
+  for (let afterTenantId: string | undefined = nilId; afterTenantId !== undefined; ) {
     const from: string = afterTenantId;
     const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
     for (const tenantId of tenants) {
@@ -232,7 +232,7 @@ async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
     afterTenantId = tenants.at(-1);
   }
   for (const table of installationSecrets) yield { scope: operator, table };
-  yield { scope: { kind: "operator", tenantId: nilUuid }, table: operatorReplies };
+  yield { scope: { kind: "operator", tenantId: nilId }, table: operatorReplies };
 }
 
 /** Calls `work` for each page of a table, in the transaction that reads the page. */

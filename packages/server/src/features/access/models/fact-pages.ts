@@ -3,6 +3,7 @@ import type { CompiledDevice } from "@gatehouse/policy/model/compiled-device";
 import { CompiledResource } from "@gatehouse/policy/model/compiled-resource";
 import type { FactsByKind } from "@gatehouse/policy/model/facts";
 import type { Work } from "@gatehouse/policy/work";
+import { nilId } from "../../../platform/ids.ts";
 import { readGeneration } from "../../../platform/tenancy/generation.queries.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { type FactRows, type PagedKind, pageStatements, readNamedFacts, readPolicyIds } from "./facts.queries.ts";
@@ -43,7 +44,7 @@ export async function readFactPages(
   const readingRows = async <Kind extends PagedKind>(kind: Kind, use: (page: FactRows[Kind]) => Promise<void>) => {
     const size = pageSize ?? defaultPageSize.others;
     const select = pageStatements(size)[kind];
-    for (let afterId = firstId; !hasFailed; ) {
+    for (let afterId = nilId; !hasFailed; ) {
       const page = await tx.query(select, tx.tenantId, afterId);
       const last = page.at(-1);
       if (last === undefined) break;
@@ -125,16 +126,13 @@ async function readPackedPages(
   { perform, pageSize: size = defaultPageSize.packed, into, isOver }: PackedReading,
 ): Promise<void> {
   const select = packedPageStatements(size)[kind];
-  for (let afterId: string | null = firstId; afterId !== null && !isOver(); ) {
+  for (let afterId: string | null = nilId; afterId !== null && !isOver(); ) {
     const [page]: readonly PageOfRows[] = await tx.query(select, tx.tenantId, afterId);
     if (page === undefined || page.count === 0) break;
     await perform(into.adding(Buffer.from(page.rows), page.count));
     afterId = page.count < size ? null : page.last;
   }
 }
-
-/** Less than the id of any record. */
-const firstId = "00000000-0000-0000-0000-000000000000";
 
 function noFacts(): { [Kind in keyof FactRows]: [] } {
   return { users: [], groups: [], devices: [], gateways: [], resources: [], rules: [], policies: [] };

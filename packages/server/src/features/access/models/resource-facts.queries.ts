@@ -6,6 +6,7 @@
 import type { ResourceFacts } from "@gatehouse/policy/model/facts";
 import type { ProtocolList } from "@gatehouse/policy/model/protocol-lists";
 import { type Statement, statement } from "../../../platform/db/statement.ts";
+import { nilId } from "../../../platform/ids.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { changedIds, hasDeleted, isAmong } from "./changed-ids.ts";
 import { sharedProtocols } from "./packed/shared-protocols.ts";
@@ -28,8 +29,6 @@ const defaultPageSize = 1_000;
 const mostParts = 30_000;
 /** The most protocols whose ports one statement reads: up to 2 MB. */
 const mostLists = 500;
-/** Less than the id of any record. */
-const firstId = "00000000-0000-0000-0000-000000000000";
 
 /**
  * SQL for a page of resources in the order of their ids.
@@ -188,7 +187,7 @@ class ResourcePages {
 
   /** Starts reading the first page, together with the ports of some of its protocols. */
   start(lists: Promise<readonly ListRow[]>): void {
-    this.#started = Promise.all([this.#read(firstId), lists]);
+    this.#started = Promise.all([this.#read(nilId), lists]);
     // The caller may fail before it awaits this.
     this.#started.catch(() => undefined);
   }
@@ -215,7 +214,7 @@ class ResourcePages {
   }
 
   async #first(): Promise<readonly ResourceRow[]> {
-    if (this.#started === undefined) return this.#read(firstId);
+    if (this.#started === undefined) return this.#read(nilId);
     const [rows, lists] = await this.#started;
     this.#addLists(lists);
     return rows;

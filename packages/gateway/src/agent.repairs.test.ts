@@ -1,0 +1,60 @@
+/** Filters and tunnels that other programs change. */
+import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { type AgentWorld, content, device, newAgentWorld, passing } from "./testing/agent-world.ts";
+
+describe("a gateway's agent beside other programs", () => {
+  let world: AgentWorld;
+  beforeEach(async () => {
+    world = await newAgentWorld();
+  });
+  afterEach(() => world.stop());
+
+  test("no longer reports a configuration as applied if the kernel refuses to restore changed filters", async () => {
+    const { agent, kernel } = await world.start();
+    const notified: (ConfigurationContent | undefined)[] = [];
+    agent.onChange((enforced) => void notified.push(enforced));
+    await agent.applyConfiguration(world.signed(content()));
+    expect((await agent.report()).warnings).toEqual([]);
+    kernel.filters = undefined;
+    vi.spyOn(kernel, "filter").mockRejectedValueOnce(new Error("the kernel refuses"));
+    await world.pass(agent, 2_000);
+    await vi.waitUntil(() => world.clock.waiting > 1);
+    expect(notified).toEqual([content(), undefined]);
+    expect(agent.enforces).toBeUndefined();
+    expect(agent.configuration?.content).toEqual(content());
+    await world.pass(agent, 5_000);
+    expect(passing(kernel)).toEqual([device]);
+    expect(agent.enforces).toBeDefined();
+    expect(notified).toEqual([content(), undefined, content()]);
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("Another program changed")]);
+  });
+
+  test("does not report a configuration as applied while its filters are missing", async () => {
+    const { agent, kernel } = await world.start();
+    const configuration = world.signed(content());
+    await agent.applyConfiguration(configuration);
+    kernel.filters = undefined;
+    const filter = vi.spyOn(kernel, "filter").mockRejectedValue(new Error("the kernel refuses"));
+    await world.pass(agent, 2_000);
+    await vi.waitUntil(() => world.clock.waiting > 1);
+    expect(await agent.applyConfiguration(configuration)).toMatchObject({ state: "failed", reason: "not_applied" });
+    filter.mockRestore();
+    expect(await agent.applyConfiguration(configuration)).toMatchObject({ state: "applied" });
+    expect(passing(kernel)).toEqual([device]);
+  });
+
+  test("restores filters and a tunnel that another program removed", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.filters = undefined;
+    await world.pass(agent, 2_000);
+    expect(passing(kernel)).toEqual([device]);
+    expect(world.log).toContainEqual(expect.stringContaining("nft flush ruleset"));
+    await vi.waitUntil(() => world.clock.waiting > 1);
+    kernel.content = undefined;
+    await world.pass(agent, 2_000);
+    expect(kernel.content).toEqual(content());
+    expect(world.log).toContain("restored the interface, which another program removed interface=gh0");
+  });
+});

@@ -1,0 +1,100 @@
+/** An agent with a kernel that only records, on the test's clock. Tests with real packets are in test/enforcement. */
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
+import { formatLogLine } from "@gatehouse/agent-core/log";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
+import type {
+  ConfigurationContent,
+  ConfigurationHeader,
+  Membership,
+} from "@gatehouse/agent-protocol/gateway/configuration";
+import { Agent } from "../agent.ts";
+import { StateFolder } from "../configuration/state-folder.ts";
+import { AnswerFilter } from "../names/answer-filter.ts";
+import { EndpointHosts } from "../names/endpoint-hosts.ts";
+import { LearnedNames } from "../names/learned-names.ts";
+import { ConfigurationSigner } from "./configuration-signer.ts";
+import { exampleConfiguration } from "./example-configuration.ts";
+import { RecordingKernel } from "./recording-kernel.ts";
+
+export const gateway = randomUUID();
+export const device = "100.64.0.1";
+export const minuteMs = 60_000;
+
+/** The example configuration, with a device in the class that has access. */
+export function content(membership: Membership = true): ConfigurationContent {
+  return { ...exampleConfiguration().content, classes: { staff: { [device]: membership } } };
+}
+
+/** Returns the devices that may pass now. */
+export function passing({ filters }: RecordingKernel): readonly string[] {
+  const classes = [...(filters?.sets ?? [])].filter(([name]) => name.startsWith("class_") && name.endsWith("_4"));
+  return classes.flatMap(([, { elements }]) => [...elements.keys()]);
+}
+
+export function isClosed({ filters }: RecordingKernel): boolean {
+  return filters !== undefined && filters.sets.size === 0;
+}
+
+/** The machine of a gateway, whose agents start one after the other. */
+export class AgentWorld {
+  readonly #running: Agent[] = [];
+  /** The path of the state folder. */
+  readonly state: string;
+  readonly signer = new ConfigurationSigner();
+  readonly clock = new StoppedClock();
+  readonly log: string[] = [];
+
+  constructor(state: string) {
+    this.state = state;
+  }
+
+  /** Starts an agent, on a new machine or on one with the state of an earlier agent. */
+  async start(kernel = new RecordingKernel()) {
+    const { wireGuard } = kernel;
+    const agent = new Agent({
+      kernel,
+      wireGuard,
+      forwarding: { interfaceName: wireGuard.name, keepsSource: false },
+      folder: new StateFolder(this.state),
+      names: new LearnedNames(),
+      filter: new AnswerFilter({ own: () => [], controlPlane: () => [] }),
+      hosts: new EndpointHosts(new HostResolver(this.clock)),
+      warnings: () => [],
+      clock: this.clock,
+      log: (message, fields) => void this.log.push(formatLogLine(message, fields)),
+    });
+    this.#running.push(agent);
+    await agent.start(this.signer.signingKey);
+    return { agent, kernel };
+  }
+
+  signed(of: ConfigurationContent, changes: Partial<ConfigurationHeader> = {}) {
+    const { clock } = this;
+    return this.signer.signed(gateway, of, {
+      issuedAt: clock.now(),
+      expiresAt: clock.now() + 60 * minuteMs,
+      ...changes,
+    });
+  }
+
+  /** Passes time, and waits for the work of the timers: the queue answers a later request after it. */
+  async pass(agent: Agent, ms: number) {
+    this.clock.pass(ms);
+    await agent.applyConfiguration("nothing");
+  }
+
+  /** Stops all agents, and deletes the state folder. */
+  async stop() {
+    for (const agent of this.#running.splice(0)) await agent.stop();
+    await rm(path.dirname(this.state), { recursive: true, force: true });
+  }
+}
+
+/** Creates a machine without state. */
+export async function newAgentWorld(): Promise<AgentWorld> {
+  return new AgentWorld(path.join(await mkdtemp(path.join(tmpdir(), "gatehouse-agent-")), "state"));
+}

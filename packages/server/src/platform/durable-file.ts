@@ -1,0 +1,36 @@
+import { randomBytes } from "node:crypto";
+import { open, rename, rm } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/**
+ * Replaces a file atomically and durably: after a power failure, it has the old text or the new. Only its owner can
+ * read it. Agents have their own copy of this function, because they import no code of the server.
+ */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const unfinished = `${path}.${randomBytes(6).toString("hex")}.unfinished`;
+  try {
+    const file = await open(unfinished, "wx", 0o600);
+    try {
+      await file.writeFile(text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(unfinished, path);
+  } catch (error) {
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+  // Windows cannot open folders.
+  if (process.platform !== "win32") await syncFolder(dirname(path));
+}
+
+/** Stores the names of the folder's files. Without this, a power failure can undo a rename. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
