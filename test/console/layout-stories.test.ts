@@ -159,6 +159,31 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test.each([1440, 768, 390])(
+    "sees a long URL on one line of the list and whole on its page at %i pixels",
+    async (width) => {
+      const url = `https://hooks.example.com/${"environments/production/".repeat(8)}gatehouse`;
+      const { id } = (await given.client.must.post("/tenants/webhooks", { name: "Long", url, active: false })).body;
+      const visit = await given.visit({ width });
+      const { page } = visit;
+      await visit.open("/webhooks");
+      const listed = page.getByRole("row", { name: /Long/ }).getByTitle(url);
+      const line = await boxOf(listed);
+      expect(line.height).toBeLessThan(30);
+      expect(line.x + line.width).toBeLessThanOrEqual(width);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      await picture(page, `webhook-url-list-${width}`);
+      await visit.open(`/webhooks/${id}`);
+      const whole = page.locator("main code", { hasText: url });
+      const box = await boxOf(whole);
+      expect(box.x + box.width).toBeLessThanOrEqual(width - 16);
+      expect(box.height).toBeGreaterThan(line.height);
+      await picture(page, `webhook-url-${width}`);
+      await given.client.must.delete(`/tenants/webhooks/${id}`);
+      await visit.leave();
+    },
+  );
+
   test("sees the icon of the selected result of the palette as clearly as the others", async () => {
     const visit = await given.visit();
     const { page } = visit;
