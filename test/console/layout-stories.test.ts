@@ -2,7 +2,7 @@
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { addRecords } from "./console-pages.ts";
-import { hasBrowser } from "./console-world.ts";
+import { hasBrowser, picture } from "./console-world.ts";
 import {
   button,
   chooseAction,
@@ -10,6 +10,7 @@ import {
   heading,
   inDialog,
   isQuiet,
+  region,
   storyWorld,
   warnIfSkipped,
 } from "./story-world.ts";
@@ -132,6 +133,56 @@ describe.runIf(hasBrowser)("an administrator", () => {
     expect(Math.abs(name.y + name.height / 2 - (remove.y + remove.height / 2))).toBeLessThanOrEqual(1.5);
     await visit.leave();
   });
+
+  test("sees the gateways of a resource as cards on a phone", async () => {
+    const id = await given.idOf("resources", "Wiki");
+    const { body } = await given.client.get(`/tenants/resources/${id}`);
+    const gateways = body.gateways.map((gateway: { readonly id: string }) => gateway.id);
+    await given.client.must.post(`/tenants/resources/${id}/loadBalancing`, { loadBalancingMode: "MANUAL", gateways });
+    const visit = await given.visit({ width: 390 });
+    await visit.open(`/resources/${id}`);
+    const row = region(visit, /^Gateways/)
+      .locator("tbody tr")
+      .first();
+    const name = await boxOf(row.getByRole("link"));
+    const status = await boxOf(row.locator("td[data-label=Status]"));
+    const disconnect = await boxOf(row.getByRole("button", { name: /^Disconnect/ }));
+    expect(status.y).toBeGreaterThanOrEqual(name.y + name.height);
+    expect(disconnect.x + disconnect.width).toBeLessThanOrEqual(390);
+    expect(Math.abs(name.y + name.height / 2 - (disconnect.y + disconnect.height / 2))).toBeLessThanOrEqual(1.5);
+    expect(await row.getByRole("button", { name: /^Reorder/ }).count()).toBe(0);
+    const labels = await visit.page.evaluate<string[]>(`
+      [...document.querySelectorAll("tr[data-row-of=gateway]:first-child > td[data-label]")].map(
+        (cell) => getComputedStyle(cell, "::before").content)`);
+    expect(labels).toEqual(['"Priority: "', '"Status: "']);
+    await picture(visit.page, "resource-gateways-phone");
+    await visit.leave();
+  });
+
+  test.each([1440, 768, 390])(
+    "sees a long URL on one line of the list and whole on its page at %i pixels",
+    async (width) => {
+      const url = `https://hooks.example.com/${"environments/production/".repeat(8)}gatehouse`;
+      const { id } = (await given.client.must.post("/tenants/webhooks", { name: "Long", url, active: false })).body;
+      const visit = await given.visit({ width });
+      const { page } = visit;
+      await visit.open("/webhooks");
+      const listed = page.getByRole("row", { name: /Long/ }).getByTitle(url);
+      const line = await boxOf(listed);
+      expect(line.height).toBeLessThan(30);
+      expect(line.x + line.width).toBeLessThanOrEqual(width);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBeLessThanOrEqual(width);
+      await picture(page, `webhook-url-list-${width}`);
+      await visit.open(`/webhooks/${id}`);
+      const whole = page.locator("main code", { hasText: url });
+      const box = await boxOf(whole);
+      expect(box.x + box.width).toBeLessThanOrEqual(width - 16);
+      expect(box.height).toBeGreaterThan(line.height);
+      await picture(page, `webhook-url-${width}`);
+      await given.client.must.delete(`/tenants/webhooks/${id}`);
+      await visit.leave();
+    },
+  );
 
   test("sees the icon of the selected result of the palette as clearly as the others", async () => {
     const visit = await given.visit();

@@ -1,8 +1,8 @@
 /** A value that people enter elsewhere, such as a URL, with a button that copies it. */
 import { Code, Group } from "@mantine/core";
-import { Fragment } from "react";
 import { CopyText } from "../app/copy.tsx";
 import { t } from "../messages/i18n.ts";
+import { BreakingUrl } from "./url-value.tsx";
 
 interface CopiedValueProps {
   /** The name of the value, which tells the buttons of several values apart. */
@@ -23,15 +23,4 @@ export function CopiedValue({ label, text }: CopiedValueProps) {
       </CopyText>
     </Group>
   );
-}
-
-/** A URL that breaks between its segments. */
-function BreakingUrl({ url }: { readonly url: string }) {
-  return url.split(/(?<=[^/]\/)(?!\/)/).map((segment, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: segments repeat, and have no identity
-    <Fragment key={index}>
-      {index > 0 && <wbr />}
-      {segment}
-    </Fragment>
-  ));
 }

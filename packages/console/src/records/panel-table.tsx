@@ -1,7 +1,8 @@
 /** The table of a panel. If the panel is narrow, each row is a card that keeps every field (tables.css). */
 import { Table, VisuallyHidden } from "@mantine/core";
-import type { ReactNode } from "react";
+import type { ReactNode, Ref } from "react";
 import { t } from "../messages/i18n.ts";
+import type { dropTarget } from "./reorder.tsx";
 
 export interface PanelColumn<Row> {
   readonly title: string;
@@ -10,19 +11,37 @@ export interface PanelColumn<Row> {
   readonly isBelow?: true;
 }
 
+/** The means to reorder the rows. A phone has no room for grips, so the actions of the rows move them too. */
+interface RowOrder<Row> {
+  /** The heading of the grips, for screen readers. */
+  readonly title: string;
+  readonly grip: (row: Row) => ReactNode;
+  /** The props of a row on which another can be dropped. */
+  readonly target: (row: Row) => ReturnType<typeof dropTarget>;
+}
+
 interface PanelTableProps<Row> {
   readonly rows: readonly Row[];
-  /** The first column names the record. */
+  /** The first column that is not a line of the card names the record. */
   readonly columns: readonly PanelColumn<Row>[];
   /** The buttons of a row, at its end. */
   readonly actions?: ((row: Row) => ReactNode) | undefined;
+  readonly order?: RowOrder<Row> | undefined;
+  readonly body?: Ref<HTMLTableSectionElement>;
 }
 
-export function PanelTable<Row extends { readonly id: string }>({ rows, columns, actions }: PanelTableProps<Row>) {
+export function PanelTable<Row extends { readonly id: string }>(props: PanelTableProps<Row>) {
+  const { rows, columns, actions, order, body } = props;
+  const main = columns.find(({ isBelow = false }) => !isBelow);
   return (
     <Table className="record-table cards">
       <Table.Thead>
         <Table.Tr>
+          {order !== undefined && (
+            <Table.Th w={50} visibleFrom="xs">
+              <VisuallyHidden>{order.title}</VisuallyHidden>
+            </Table.Th>
+          )}
           {columns.map(({ title }) => (
             <Table.Th key={title}>{title}</Table.Th>
           ))}
@@ -33,12 +52,17 @@ export function PanelTable<Row extends { readonly id: string }>({ rows, columns,
           )}
         </Table.Tr>
       </Table.Thead>
-      <Table.Tbody>
+      <Table.Tbody {...(body === undefined ? {} : { ref: body })}>
         {rows.map((row) => (
-          <Table.Tr key={row.id}>
-            {columns.map(({ title, cell, isBelow = false }) => (
-              <Table.Td key={title} {...(isBelow ? { "data-label": title } : {})}>
-                {cell(row)}
+          <Table.Tr key={row.id} {...(order === undefined ? {} : order.target(row))}>
+            {order !== undefined && <Table.Td visibleFrom="xs">{order.grip(row)}</Table.Td>}
+            {columns.map((column) => (
+              <Table.Td
+                key={column.title}
+                data-main={column === main || undefined}
+                {...(column.isBelow === true ? { "data-label": column.title } : {})}
+              >
+                {column.cell(row)}
               </Table.Td>
             ))}
             {actions !== undefined && <Table.Td className="row-actions">{actions(row)}</Table.Td>}

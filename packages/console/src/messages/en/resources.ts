@@ -51,7 +51,6 @@ export const resources = {
     connectField: "Connect a gateway",
     connectPlaceholder: "Connect a gateway…",
     connectTitle: "Connect “{{gateway}}” to “{{resource}}”",
-    column: "Actions",
     discard: "Discard",
     disconnect: "Disconnect {{name}}",
     disconnectShort: "Disconnect",

@@ -14,6 +14,7 @@ import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { UrlValue } from "../../records/url-value.tsx";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { bodyOf, fieldsOf, type IdentityProvider, providerValues, StateOfProvider } from "./provider-fields.tsx";
 
@@ -66,7 +67,7 @@ function factsOf(provider: IdentityProvider) {
       const label = t(`identityProviders.fields.${name}`);
       return { label, value: <CopiedValue label={label} text={provider[name]} /> };
     }),
-    { label: t("identityProviders.fields.issuer"), value: <Code>{issuer}</Code> },
+    { label: t("identityProviders.fields.issuer"), value: <UrlValue url={issuer} /> },
     { label: t("identityProviders.fields.clientId"), value: <Code>{clientId}</Code> },
     { label: t("identityProviders.fields.hasClientSecret"), value: yesNo(hasClientSecret) },
     { label: t("identityProviders.fields.scopes"), value: scopes.length > 0 && <Literals texts={scopes} /> },

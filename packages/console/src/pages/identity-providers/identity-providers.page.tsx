@@ -11,6 +11,7 @@ import { Dialog } from "../../records/dialog.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
+import { UrlValue } from "../../records/url-value.tsx";
 import { bodyOf, type IdentityProvider, newProvider, newProviderFields, StateOfProvider } from "./provider-fields.tsx";
 
 const definition: ListDefinition<IdentityProvider> = {
@@ -29,7 +30,7 @@ const definition: ListDefinition<IdentityProvider> = {
       key: "issuer",
       title: t("identityProviders.fields.issuer"),
       isBelow: true,
-      cell: ({ issuer }) => <span style={{ overflowWrap: "anywhere" }}>{issuer}</span>,
+      cell: ({ issuer }) => <UrlValue url={issuer} isInList />,
     },
     {
       key: "testedAt",

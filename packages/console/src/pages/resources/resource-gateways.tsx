@@ -1,5 +1,5 @@
 /** The gateways of a resource. With manual load balancing, their order is the priority. */
-import { ActionIcon, Box, Button, Group, SegmentedControl, Select, Stack, Table, Text } from "@mantine/core";
+import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
@@ -9,14 +9,17 @@ import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { orderGateways } from "../../records/gateway-order.ts";
+import { type PanelColumn, PanelTable } from "../../records/panel-table.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
-import { dropTarget, focusGrip, Grip, OvertakenNotice, useReorder } from "../../records/reorder.tsx";
+import { dropTarget, focusGrip, Grip, OvertakenNotice, type Reorder, useReorder } from "../../records/reorder.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { useAction } from "../../records/use-record.ts";
 import type { Resource } from "./resource-fields.tsx";
+
+type Gateway = Resource["gateways"][number];
 
 interface Balance {
   readonly loadBalancingMode: "MANUAL" | "AUTOMATIC";
@@ -47,6 +50,15 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
   const ids = order.map(({ id }) => id);
   // The local order holds the statuses of an earlier response.
   const statuses = new Map(resource.gateways.map(({ id, status }) => [id, status]));
+  const columns: readonly PanelColumn<Gateway>[] = [
+    ...(isByPriority ? [priorityColumn(ids)] : []),
+    { title: t("common.name"), cell: ({ id, name }) => <RecordLink to={`/gateways/${id}`}>{name}</RecordLink> },
+    {
+      title: t("common.status"),
+      isBelow: true,
+      cell: ({ id, status }) => <StatusOf value={statuses.get(id) ?? status} />,
+    },
+  ];
   const rows = useRef<HTMLTableSectionElement>(null);
   useLayoutEffect(() => {
     if (lastMoved !== undefined) focusGrip(rows.current, lastMoved.id);
@@ -121,96 +133,32 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             }}
           />
         ) : (
-          <Table className="record-table">
-            <Table.Thead>
-              <Table.Tr>
-                {canMove && (
-                  <Table.Th w={50} visibleFrom="xs">
-                    <span className="unseen">{t("resources.gateways.order")}</span>
-                  </Table.Th>
-                )}
-                {isByPriority && (
-                  <Table.Th>
-                    <Text span inherit visibleFrom="xs">
-                      {t("resources.gateways.priority")}
-                    </Text>
-                  </Table.Th>
-                )}
-                <Table.Th>{t("common.name")}</Table.Th>
-                <Table.Th visibleFrom="xs">{t("common.status")}</Table.Th>
-                {canWrite && (
-                  <Table.Th w={120}>
-                    <span className="unseen">{t("resources.gateways.column")}</span>
-                  </Table.Th>
-                )}
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody ref={rows}>
-              {orderGateways(order, mode).map(({ id, name, status }, index) => (
-                <Table.Tr key={id} {...(canMove ? dropTarget("gateway", id, dropAt) : {})}>
-                  {canMove && (
-                    <Table.Td visibleFrom="xs">
-                      <Grip id={id} name={name} kind="gateway" move={move} dropAt={dropAt} />
-                    </Table.Td>
-                  )}
-                  {isByPriority && <Table.Td>{index + 1}</Table.Td>}
-                  <Table.Td>
-                    <RecordLink to={`/gateways/${id}`}>{name}</RecordLink>
-                    <Box hiddenFrom="xs">
-                      <StatusOf value={statuses.get(id) ?? status} />
-                    </Box>
-                  </Table.Td>
-                  <Table.Td visibleFrom="xs">
-                    <StatusOf value={statuses.get(id) ?? status} />
-                  </Table.Td>
-                  {canWrite && (
-                    <Table.Td className="row-actions">
-                      <Group gap={4} justify="flex-end">
-                        {isByPriority && (
-                          <>
-                            <ActionIcon
-                              variant="default"
-                              aria-label={t("resources.gateways.moveUp", { name })}
-                              disabled={index === 0}
-                              onClick={() => move(id, (from) => from - 1)}
-                            >
-                              <ArrowUp size={14} aria-hidden />
-                            </ActionIcon>
-                            <ActionIcon
-                              variant="default"
-                              aria-label={t("resources.gateways.moveDown", { name })}
-                              disabled={index === ids.length - 1}
-                              onClick={() => move(id, (from) => from + 1)}
-                            >
-                              <ArrowDown size={14} aria-hidden />
-                            </ActionIcon>
-                          </>
-                        )}
-                        <Button
-                          size="xs"
-                          variant="default"
-                          aria-label={t("resources.gateways.disconnect", { name })}
-                          disabled={change.isPending}
-                          onClick={() =>
-                            setPending({
-                              label: t("resources.gateways.disconnect", { name }),
-                              title: t("resources.gateways.disconnectTitle", {
-                                gateway: name,
-                                resource: resource.name,
-                              }),
-                              gateways: ids.filter((other) => other !== id),
-                            })
-                          }
-                        >
-                          {t("resources.gateways.disconnectShort")}
-                        </Button>
-                      </Group>
-                    </Table.Td>
-                  )}
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
+          <PanelTable
+            rows={orderGateways(order, mode)}
+            columns={columns}
+            order={canMove ? rowOrder({ move, dropAt }) : undefined}
+            body={rows}
+            actions={
+              canWrite
+                ? ({ id, name }) => (
+                    <RowActions
+                      name={name}
+                      move={isByPriority ? (to) => move(id, to) : undefined}
+                      isFirst={id === ids[0]}
+                      isLast={id === ids.at(-1)}
+                      isDisabled={change.isPending}
+                      disconnect={() =>
+                        setPending({
+                          label: t("resources.gateways.disconnect", { name }),
+                          title: t("resources.gateways.disconnectTitle", { gateway: name, resource: resource.name }),
+                          gateways: ids.filter((other) => other !== id),
+                        })
+                      }
+                    />
+                  )
+                : undefined
+            }
+          />
         )}
         {canWrite && canList && (
           <Connect
@@ -242,6 +190,64 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
         )}
       </Stack>
     </Panel>
+  );
+}
+
+function priorityColumn(ids: readonly string[]): PanelColumn<Gateway> {
+  return { title: t("resources.gateways.priority"), isBelow: true, cell: ({ id }) => ids.indexOf(id) + 1 };
+}
+
+function rowOrder({ move, dropAt }: Pick<Reorder<Gateway>, "move" | "dropAt">) {
+  return {
+    title: t("resources.gateways.order"),
+    grip: ({ id, name }: Gateway) => <Grip id={id} name={name} kind="gateway" move={move} dropAt={dropAt} />,
+    target: ({ id }: Gateway) => dropTarget("gateway", id, dropAt),
+  };
+}
+
+interface RowActionsProps {
+  readonly name: string;
+  /** Undefined if the gateways have no priority. */
+  readonly move: ((to: (from: number) => number) => void) | undefined;
+  readonly isFirst: boolean;
+  readonly isLast: boolean;
+  readonly isDisabled: boolean;
+  readonly disconnect: () => void;
+}
+
+function RowActions({ name, move, isFirst, isLast, isDisabled, disconnect }: RowActionsProps) {
+  return (
+    <Group gap={4} justify="flex-end" wrap="nowrap">
+      {move !== undefined && (
+        <>
+          <ActionIcon
+            variant="default"
+            aria-label={t("resources.gateways.moveUp", { name })}
+            disabled={isFirst}
+            onClick={() => move((from) => from - 1)}
+          >
+            <ArrowUp size={14} aria-hidden />
+          </ActionIcon>
+          <ActionIcon
+            variant="default"
+            aria-label={t("resources.gateways.moveDown", { name })}
+            disabled={isLast}
+            onClick={() => move((from) => from + 1)}
+          >
+            <ArrowDown size={14} aria-hidden />
+          </ActionIcon>
+        </>
+      )}
+      <Button
+        size="xs"
+        variant="default"
+        aria-label={t("resources.gateways.disconnect", { name })}
+        disabled={isDisabled}
+        onClick={disconnect}
+      >
+        {t("resources.gateways.disconnectShort")}
+      </Button>
+    </Group>
   );
 }
 

@@ -157,6 +157,23 @@ describe("addresses on the page of a resource", () => {
 });
 
 describe("gateways on the page of a resource", () => {
+  test("are cards in a narrow panel, which keep and label each field", async () => {
+    openResource();
+    const panel = await findPanel(t("resources.gateways.title", { count: 2 }));
+    expect(panel.getByRole("table").className).toContain("cards");
+    const row = within(panel.getByRole("row", { name: /Berlin/ }));
+    const fields = row
+      .getAllByRole("cell")
+      .map((cell) => [cell.dataset.label, cell.dataset.main, cell.textContent])
+      .filter(([, , text]) => text !== "");
+    expect(fields).toEqual([
+      [t("resources.gateways.priority"), undefined, "1"],
+      [undefined, "true", "Berlin"],
+      [t("common.status"), undefined, t("records.status.online")],
+      [undefined, undefined, t("resources.gateways.disconnectShort")],
+    ]);
+  });
+
   test("change their priority, which is saved as one change", async () => {
     const user = openResource();
     await click(user, t("resources.gateways.moveDown", { name: "Berlin" }));

@@ -1,4 +1,4 @@
-import { Button, Code } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -12,6 +12,7 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
+import { UrlValue } from "../../records/url-value.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { Deliveries } from "./deliveries.tsx";
@@ -44,7 +45,7 @@ export function WebhookPage() {
           <Panel title={t("common.about")}>
             <Facts
               facts={[
-                { label: t("webhooks.fields.url"), value: <Code>{webhook.url}</Code> },
+                { label: t("webhooks.fields.url"), value: <UrlValue url={webhook.url} /> },
                 { label: t("webhooks.fields.events"), value: <EventsOf webhook={webhook} /> },
                 { label: t("common.description"), value: webhook.description },
                 ...(webhook.disabledReason === undefined

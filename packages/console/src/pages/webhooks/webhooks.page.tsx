@@ -9,6 +9,7 @@ import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
+import { UrlValue } from "../../records/url-value.tsx";
 import { bodyOf, newWebhook, webhookFields } from "./webhook-fields.ts";
 import { EventsOf, StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 
@@ -24,7 +25,7 @@ const definition: ListDefinition<Webhook> = {
       key: "url",
       title: t("webhooks.fields.url"),
       isBelow: true,
-      cell: ({ url }) => <span style={{ overflowWrap: "anywhere" }}>{url}</span>,
+      cell: ({ url }) => <UrlValue url={url} isInList />,
     },
     {
       key: "events",
