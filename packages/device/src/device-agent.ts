@@ -193,7 +193,7 @@ export class DeviceAgent {
 
   /**
    * Must be called before questions are sent to the machine's resolvers. After a change of the network, resolves once
-   * DNS traffic to the new resolvers bypasses the tunnel. Does not wait for a reconciliation, which may wait for answers.
+   * DNS traffic to the new resolvers bypasses the tunnel. Does not wait for a reconciliation, which may need answers.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
     if (this.#hasNames) await this.#tunnel.useResolvers(resolvers);

@@ -15,18 +15,27 @@ async function findUrl() {
 }
 
 test.each([
-  ["webhooks", "Webhook", { url }],
-  ["identity-providers", "IdentityProvider", { issuer: url }],
-] as const)(
-  "a URL has one format in the list of %s and on the page, and only the list truncates it",
-  async (folder, schema, values) => {
-    const record = sample(schema, { id, name: "Login", ...values });
-    mockApi.answer("get", `/tenants/${folder}`, [record]);
-    mockApi.answer("get", `/tenants/${folder}/{id}`, record);
-    const user = openConsole(`/${folder}`);
-    expect(await findUrl()).toEqual({ tagName: "CODE", isUrl: true, isTruncated: true, title: url });
-    await user.click(screen.getByRole("link", { name: "Login" }));
-    await findPanel(t("common.about"));
-    expect(await findUrl()).toEqual({ tagName: "CODE", isUrl: true, isTruncated: false, title: "" });
+  {
+    folder: "webhooks",
+    answer: () => {
+      const webhook = sample("Webhook", { id, name: "Login", url });
+      mockApi.answer("get", "/tenants/webhooks", [webhook]);
+      mockApi.answer("get", "/tenants/webhooks/{id}", webhook);
+    },
   },
-);
+  {
+    folder: "identity-providers",
+    answer: () => {
+      const provider = sample("IdentityProvider", { id, name: "Login", issuer: url });
+      mockApi.answer("get", "/tenants/identity-providers", [provider]);
+      mockApi.answer("get", "/tenants/identity-providers/{id}", provider);
+    },
+  },
+])("a URL has one format in the list of $folder and on the page, and only the list truncates it", async (table) => {
+  table.answer();
+  const user = openConsole(`/${table.folder}`);
+  expect(await findUrl()).toEqual({ tagName: "CODE", isUrl: true, isTruncated: true, title: url });
+  await user.click(screen.getByRole("link", { name: "Login" }));
+  await findPanel(t("common.about"));
+  expect(await findUrl()).toEqual({ tagName: "CODE", isUrl: true, isTruncated: false, title: "" });
+});
