@@ -5,6 +5,8 @@ declare module "autocannon" {
     readonly method: string;
     readonly headers: Readonly<Record<string, string>>;
     readonly connections: number;
+    /** Requests of each connection per second. */
+    readonly connectionRate?: number;
     /** Seconds. */
     readonly duration: number;
     readonly body?: string;

@@ -17,7 +17,7 @@ import { type AttackResult, type RunningAttack, startAttack } from "./attack.ts"
 import { type BenchTenant, makeBenchTenant, type ServerAnnouncement } from "./bench-tenant.ts";
 import { processorSecondsOfGroup, startChild } from "./child-server.ts";
 import { addPolicies, makeDirectory } from "./decisions-tenant.ts";
-import { type LoadResult, run } from "./load.ts";
+import { type Load, type LoadRequest, type LoadResult, run } from "./load.ts";
 import { seedFacts } from "./seed-facts.ts";
 import { slowTenant } from "./slow-tenant.ts";
 
@@ -47,11 +47,12 @@ try {
   const { announcement } = server;
   const neighbour = await makeBenchTenant(announcement, "Neighbour");
   await longestBlock(announcement);
-  const quiet = await measured(neighbour);
+  const loads = await neighbourLoads(neighbour);
+  const quiet = await measured(loads);
   print(
-    `| attack | longest block (ms) | processor time (ms) | garbage collection (ms) | answers | neighbour p50 (ms) | p99 (ms) | requests/s | of quiet | server thread | other threads | PostgreSQL | neighbour | attacker |`,
+    `| attack | longest block (ms) | processor time (ms) | garbage collection (ms) | answers | neighbour p50 (ms) | p99 (ms) | requests/s | of quiet | a neighbour that also writes: p50 (ms) | p99 (ms) | of quiet | server thread | other threads | PostgreSQL | neighbour | attacker |`,
   );
-  print(`|---|---|---|---|---|---|---|---|---|---|---|---|---|---|`);
+  print(`|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|`);
   print(row("none", await longestBlock(announcement), quiet, quiet));
   if (isLarge) {
     const facts = addPolicies(makeDirectory(largeSizes), 2_000, 0.3);
@@ -75,7 +76,7 @@ try {
       await attacker.call("POST", "/tenants/configuration/apply", JSON.stringify(attack.prepare));
     }
     await longestBlock(announcement);
-    const result = await measured(neighbour, start(attacker, attack));
+    const result = await measured(loads, start(attacker, attack));
     print(row(attack.name, await longestBlock(announcement), result, quiet));
   }
 } finally {
@@ -204,27 +205,61 @@ interface Usage {
 
 interface Measured {
   readonly load: LoadResult;
+  readonly working: LoadResult;
   readonly answers: AttackResult["answers"];
   readonly usage: Usage;
 }
 
-/** The neighbour reads records and decides, while an attack runs. */
-async function measured(tenant: BenchTenant, attack?: RunningAttack): Promise<Measured> {
-  const { url, postgresPid } = server.announcement;
-  const before = { at: performance.now(), ...serverSeconds(postgresPid) };
-  const load = await run({
-    url: `${url}/tenants/groups?limit=10`,
-    method: "GET",
-    headers: { apikey: tenant.key },
-    connections: 4,
-    seconds,
+/** What the neighbour sends. */
+interface NeighbourLoads {
+  /** Repeated reads, as fast as possible. */
+  readonly reading: Load;
+  /** Reads, decisions and a few writes, each some time after the previous one. */
+  readonly working: Load;
+}
+
+async function neighbourLoads({ key, call }: BenchTenant): Promise<NeighbourLoads> {
+  const { url } = server.announcement;
+  const common = { connections: 4, seconds };
+  const made = await call("POST", "/tenants/groups", JSON.stringify({ name: "Changed" }));
+  const group = JSON.parse(made) as { readonly id: string }; // a record has an id
+  const question = { subject: { type: "user", id: "nobody@example.com" }, action: { name: "connect" } };
+  const requests = Array.from({ length: 400 }, (_, index): LoadRequest => {
+    if (index % 5 === 4) {
+      const body = JSON.stringify({ description: `Changed ${index}` });
+      return { method: "PUT", path: `/tenants/groups/${group.id}`, body };
+    }
+    if (index % 5 === 2) {
+      const body = JSON.stringify({ ...question, resource: { type: "resource", id: "Wiki" } });
+      return { method: "POST", path: "/access/v1/evaluation", body };
+    }
+    return { method: "GET", path: index % 5 === 0 ? "/tenants/groups?limit=10" : `/tenants/groups/${group.id}` };
   });
+  return {
+    reading: { ...common, url: `${url}/tenants/groups?limit=10`, headers: { apikey: key } },
+    working: {
+      ...common,
+      url,
+      headers: { apikey: key, "content-type": "application/json" },
+      requests,
+      connectionRate: 15,
+    },
+  };
+}
+
+/** Measures the neighbour while an attack runs. */
+async function measured({ reading, working }: NeighbourLoads, attack?: RunningAttack): Promise<Measured> {
+  const { postgresPid } = server.announcement;
+  const worked = await run(working);
+  const before = { at: performance.now(), ...serverSeconds(postgresPid) };
+  const load = await run(reading);
   const after = { at: performance.now(), ...serverSeconds(postgresPid) };
   const { answers, processorSeconds } = (await attack?.stop()) ?? { answers: [], processorSeconds: 0 };
   const elapsed = (after.at - before.at) / 1_000;
   const thread = (after.thread - before.thread) / elapsed;
   return {
     load,
+    working: worked,
     answers,
     usage: {
       thread,
@@ -255,11 +290,12 @@ async function longestBlock({ blocks }: ServerAnnouncement): Promise<Stretches> 
   return (await (await fetch(`${blocks}/stretches`)).json()) as Stretches; // the type of this route
 }
 
-function row(name: string, block: Stretches, { load, answers, usage }: Measured, quiet: Measured): string {
+function row(name: string, block: Stretches, { load, working, answers, usage }: Measured, quiet: Measured): string {
   const share = (load.perSecond / quiet.load.perSecond).toFixed(2);
+  const ofQuiet = (working.perSecond / quiet.working.perSecond).toFixed(2);
   const statuses = answers.map(([status, count]) => `${count} × ${status}`).join(", ");
   const { thread, otherThreads, postgres, neighbour, attacker } = usage;
   const stretches = [block.wallMs, block.processorMs, block.collectionMs].map((ms) => ms.toFixed(1)).join(" | ");
   const times = [thread, otherThreads, postgres, neighbour, attacker].map((time) => time.toFixed(2)).join(" | ");
-  return `| ${name} | ${stretches} | ${statuses} | ${load.p50} | ${load.p99} | ${Math.round(load.perSecond)} | ${share} | ${times} |`;
+  return `| ${name} | ${stretches} | ${statuses} | ${load.p50} | ${load.p99} | ${Math.round(load.perSecond)} | ${share} | ${working.p50} | ${working.p99} | ${ofQuiet} | ${times} |`;
 }

@@ -6,7 +6,7 @@ import autocannon from "autocannon";
 import type { Load, LoadResult } from "./load.ts";
 
 const load = JSON.parse(await text(process.stdin)) as Load; // as `run` writes it
-const { url, paths, method = "GET", headers = {}, body, bodies, connections, seconds } = load;
+const { url, paths, method = "GET", headers = {}, body, bodies, requests, connections, seconds } = load;
 const before = process.cpuUsage();
 const result = await autocannon({
   url,
@@ -14,8 +14,10 @@ const result = await autocannon({
   headers,
   connections,
   duration: seconds,
+  ...(load.connectionRate === undefined ? {} : { connectionRate: load.connectionRate }),
   ...(body === undefined ? {} : { body, idReplacement: true }),
   ...(paths === undefined ? {} : { setupClient: inTurn(paths.map((path) => ({ method, path, headers }))) }),
+  ...(requests === undefined ? {} : { setupClient: inTurn(requests.map((request) => ({ ...request, headers }))) }),
   ...(bodies === undefined ? {} : { setupClient: inTurn(bodies.map((body) => ({ method, headers, body }))) }),
 });
 /** Each connection starts at a different request, so that none profits from another's recent request. */

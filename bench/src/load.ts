@@ -12,8 +12,18 @@ export interface Load {
   readonly body?: string;
   /** Sent in turn, in place of `body`. */
   readonly bodies?: readonly string[];
+  /** Sent in turn, instead of the URL's own path. */
+  readonly requests?: readonly LoadRequest[];
   readonly connections: number;
+  /** The most requests of a connection per second; without a limit, each follows the previous response. */
+  readonly connectionRate?: number;
   readonly seconds: number;
+}
+
+export interface LoadRequest {
+  readonly method: "GET" | "POST" | "PUT";
+  readonly path: string;
+  readonly body?: string;
 }
 
 export interface LoadResult {

@@ -108,8 +108,8 @@ export async function compose(options: ComposeOptions): Promise<Composition> {
   let metrics: Metrics | undefined;
   let tls: ServedCertificate | undefined;
   const pace = new TenantPace(nodeEventLoop);
-  const onUsed = (tenantId: string, ms: number) => pace.charge(tenantId, ms);
-  const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery, onUsed });
+  const onUse = (tenantId: string) => pace.startUse(tenantId);
+  const data = composeDatabase(options, { clock, log, onQuery: tracing?.startQuery, onUse });
   const { database, follower } = data;
   const heads = await SignedHeads.open(options.auditHeadsFile, log);
   const core = composeCore(options, data, pace, clock, heads, (auditEntries) =>

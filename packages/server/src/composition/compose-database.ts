@@ -13,7 +13,7 @@ export interface DatabaseSettings {
   readonly databaseLimits?: Pick<DatabaseOptions, "statementTimeoutMs" | "answerTimeoutMs" | "connectTimeoutMs">;
 }
 
-interface DatabaseDependencies extends Pick<DatabaseOptions, "onQuery" | "onUsed"> {
+interface DatabaseDependencies extends Pick<DatabaseOptions, "onQuery" | "onUse"> {
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -32,7 +32,7 @@ export interface DatabaseParts {
 /** The connections to the database, and the outbox of changes in it. */
 export function composeDatabase(
   settings: DatabaseSettings,
-  { clock, log, onQuery, onUsed }: DatabaseDependencies,
+  { clock, log, onQuery, onUse }: DatabaseDependencies,
 ): DatabaseParts {
   const { connection, poolSize, masterKey, databaseLimits } = settings;
   let isClosing = false;
@@ -42,7 +42,7 @@ export function composeDatabase(
     masterKey,
     ...databaseLimits,
     onQuery,
-    onUsed,
+    onUse,
     onIdleError(error) {
       // If PostgreSQL stops together with the server, it may end idle connections before the pool does.
       if (!isClosing) log.warn({ err: error }, "database connection lost");

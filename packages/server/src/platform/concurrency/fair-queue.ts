@@ -22,9 +22,6 @@ const recentMs = 10;
 /** Units of one tenant before the next tenant's turn: about 0.5 ms. */
 const unitsInATurn = 25_000;
 
-/** The time of a unit, in milliseconds. */
-const unitMs = 20e-6;
-
 /** The units after which the time is read. */
 const unitsBetweenReadings = 2_000;
 
@@ -247,6 +244,7 @@ export class FairQueue {
 
   /** @returns whether the job is over */
   #perform(job: Job, endsAt: number): boolean {
+    const startedAt = this.#loop.nowMs();
     let units = 0;
     let unread = 0;
     let yields = 0;
@@ -276,7 +274,7 @@ export class FairQueue {
       job.fail(error);
       return true;
     } finally {
-      this.#usage.charge(job.tenantId, units * unitMs);
+      this.#usage.charge(job.tenantId, this.#loop.nowMs() - startedAt);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { FakeEventLoop } from "../../testing/fake-event-loop.ts";
 import { TenantPace } from "./tenant-pace.ts";
 
@@ -58,6 +58,42 @@ test("a tenant that is alone does not pause", async () => {
 test("no tenant pauses while the event loop has time left", async () => {
   attack(1_000, 0.5);
   expect(await pauseOf("attacker")).toBe(0);
+});
+
+test.each([
+  { loop: "idle", share: 0, charged: 100 },
+  { loop: "half of the time active", share: 0.5, charged: 55 },
+  { loop: "always active", share: 1, charged: 10 },
+])("the use of a connection is charged by the time without waits for the event loop: $loop", ({ share, charged }) => {
+  const charges = vi.spyOn(pace, "charge");
+  const endUse = pace.startUse("attacker");
+  loop.pass(100, share);
+  endUse(0);
+  expect(charges).toHaveBeenCalledWith("attacker", charged);
+});
+
+test("pauses on a connection are not charged, nor credited if they overlap the use only partly", () => {
+  const charges = vi.spyOn(pace, "charge");
+  const ends = [pace.startUse("attacker"), pace.startUse("attacker")];
+  loop.pass(100, 0);
+  ends[0]?.(60);
+  ends[1]?.(2_000);
+  expect(charges.mock.calls).toEqual([
+    ["attacker", 40],
+    ["attacker", 0],
+  ]);
+});
+
+test("a tenant whose statements wait for another one's evaluations does not pause", async () => {
+  for (let elapsed = 0; elapsed < 2_000; elapsed += 20) {
+    const uses = Array.from({ length: 4 }, () => pace.startUse("neighbour"));
+    loop.pass(20);
+    for (const endUse of uses) endUse(0);
+    // Searches use most of the event loop.
+    pace.charge("attacker", 12);
+    void pace.turn("attacker");
+    expect(pace.turn("neighbour")).toBeUndefined();
+  }
 });
 
 test("small debts do not cause pauses", async () => {

@@ -5,6 +5,15 @@ import { RequestPauses } from "./request-pauses.ts";
 /** The charged time that a tenant may use per elapsed time without a pause. Two connections in use count twice. */
 const allowedShare = 0.5;
 
+/**
+ * The charge for a connection while the event loop is active, relative to the charge while it waits: answers may have
+ * arrived, and only wait for the event loop.
+ */
+const activeLoopShare = 0.1;
+
+/** The charge for a response, in milliseconds per byte: building objects, serialization and sending. */
+const responseByteMs = 10e-6;
+
 /** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
@@ -64,7 +73,7 @@ interface Waiting {
 
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
- * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
+ * connections and evaluate access, and for their responses. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
  * time. While the event loop is busy and other tenants are active, a tenant that uses more than the mean slows down:
  * its new requests pause until it has no debt.
  *
@@ -92,6 +101,25 @@ export class TenantPace {
     account.debtMs = Math.min(mostDebtMs, account.debtMs + ms);
     account.usedMs += ms;
     account.meanMs += (ms - account.meanMs) * weight;
+  }
+
+  /**
+   * Starts to measure the use of a database connection.
+   *
+   * @returns ends the use, and charges the tenant for it. `pausedMs` is the time in which nothing ran on the connection
+   */
+  startUse(tenantId: string): (pausedMs: number) => void {
+    const [startedAt, activeBefore] = [this.#loop.nowMs(), this.#loop.activeMs()];
+    return (pausedMs) => {
+      const usedMs = Math.max(0, this.#loop.nowMs() - startedAt - pausedMs);
+      const activeMs = Math.min(usedMs, this.#loop.activeMs() - activeBefore);
+      this.charge(tenantId, usedMs - activeMs * (1 - activeLoopShare));
+    };
+  }
+
+  /** Charges a tenant for a response that was built for it. */
+  responded(tenantId: string, bytes: number): void {
+    this.charge(tenantId, bytes * responseByteMs);
   }
 
   /** Whether no other tenant has sent requests recently. */

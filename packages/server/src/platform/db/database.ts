@@ -57,9 +57,16 @@ export interface DatabaseOptions {
   readonly onQuery?: QueryObserver | undefined;
   /** Called for connections that break while idle. */
   readonly onIdleError?: (error: Error) => void;
-  /** Called with the time for which a tenant used a connection, in milliseconds. */
-  readonly onUsed?: ((tenantId: string, ms: number) => void) | undefined;
+  /** Called when a tenant gets a connection. */
+  readonly onUse?: StartUse | undefined;
 }
+
+/**
+ * Starts to measure the use of a connection by a tenant.
+ *
+ * @returns ends the measurement. `pausedMs` is the time in which the tenant did not use the connection
+ */
+export type StartUse = (tenantId: string) => (pausedMs: number) => void;
 
 const attempts = 4;
 const defaultConnectTimeoutMs = 2_000;
@@ -79,7 +86,7 @@ export class Database {
   readonly #background: BackgroundConnections;
   readonly #answerTimeoutMs: number;
   readonly #onQuery: QueryObserver | undefined;
-  readonly #onUsed: DatabaseOptions["onUsed"];
+  readonly #onUse: StartUse | undefined;
   #writesFail = false;
 
   constructor(options: DatabaseOptions) {
@@ -87,7 +94,7 @@ export class Database {
     const { masterKey } = options;
     this.#answerTimeoutMs = options.answerTimeoutMs ?? statementTimeoutMs + answerMarginMs;
     this.#onQuery = options.onQuery;
-    this.#onUsed = options.onUsed;
+    this.#onUse = options.onUse;
     this.#poolSize = options.poolSize;
     this.#shares = new TenantShares(options.poolSize, connectTimeoutMs);
     this.#background = new BackgroundConnections(options.poolSize, connectTimeoutMs);
@@ -324,13 +331,13 @@ export class Database {
         leave.push(() => this.#shares.leave(tenantId));
       }
       const client = await this.#pool.connect();
-      const used = () => performance.now() - (pauses?.pausedMs ?? 0);
-      const since = used();
+      const endUse = tenantId === undefined ? undefined : this.#onUse?.(tenantId);
+      const pausedBefore = pauses?.pausedMs ?? 0;
       const release = (broken: boolean) => {
         client.release(broken);
         leaveAll();
         // The pause after the last statement of an earlier transaction can end during this one.
-        if (tenantId !== undefined) this.#onUsed?.(tenantId, Math.max(0, used() - since));
+        endUse?.((pauses?.pausedMs ?? 0) - pausedBefore);
       };
       return { client, release };
     } catch (error) {

@@ -2,11 +2,14 @@
 import { createHash } from "node:crypto";
 import { defaultSearchPage, maxSearchPage } from "@gatehouse/contract/operations/access.operations";
 import { sorting } from "@gatehouse/policy/sorting";
-import type { Work } from "@gatehouse/policy/work";
+import { recordCost, type Work } from "@gatehouse/policy/work";
 import canonicalize from "canonicalize";
 
 /** The number of decisions per page. A search that finds little returns short pages instead of slow ones. */
 const maxDecisions = 20_000;
+
+/** The cost of a candidate besides its decision: its name and its facts are read from its record. */
+const candidateCost = 2 * recordCost;
 
 export interface PageRequest {
   readonly token?: string;
@@ -69,6 +72,7 @@ export function* pageOf<Found>(
     if (found.length >= limit || decisions === maxDecisions) {
       return { found, nextToken: Buffer.from(`${last} ${digest} ${limit}`).toString("base64url") };
     }
+    yield candidateCost;
     const one = yield* find(id);
     decisions += 1;
     last = id;
