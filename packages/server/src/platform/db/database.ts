@@ -12,6 +12,7 @@ import {
   isNoFreeConnection,
   isSerializationFailure,
   isUnwritable,
+  LostCommitError,
 } from "./database-errors.ts";
 import { PausedStatements, type Pauses } from "./paused-statements.ts";
 import { readInTurns } from "./read-in-turns.ts";
@@ -304,11 +305,16 @@ export class Database {
       return result;
     } catch (error) {
       statements.close();
-      await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).catch(() => undefined);
+      const wasAnswered = await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).then(
+        () => true,
+        (failure: unknown) => failure instanceof pg.DatabaseError,
+      );
       // Queries are sent without waiting, so the error that is noticed first may only be a consequence.
       const cause = isConsequence(error) ? (firstError ?? error) : error;
       if (isUnwritable(cause)) this.#writesFail = true;
-      throw cause;
+      const isRefused = cause instanceof pg.DatabaseError || isDatabaseUnavailable(cause);
+      // Other errors than database_unavailable deny that anything was changed.
+      throw ended === undefined || wasAnswered || isRefused ? cause : new LostCommitError(cause);
     }
   }
 
