@@ -146,7 +146,7 @@ export const settings = {
   ),
   auditRetentionDays: optional(
     wholeNumber("days", 1, 36_500),
-    "Days to retain audit entries and the history of access. By default, they are never deleted. A server deletes none in the 12 hours after its start or a jump of its clock.",
+    "Days to retain audit entries and the history of access. By default, they are never deleted. None are deleted until servers have run for 12 hours without a jump of the clock.",
   ),
   webhookAllowedNetworks: optional(
     addressRanges,

@@ -165,7 +165,7 @@ class ResealPass {
     return count;
   }
 
-  /** Logs a failure, and continues with other tables. @throws an error of the whole database, and the end of the work */
+  /** Logs a failure, so that other tables follow. @throws an error of the whole database, and after an abort */
   async #attempt(
     part: ScopedTable,
     waitMs: number,
