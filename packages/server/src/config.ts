@@ -146,7 +146,7 @@ export const settings = {
   ),
   auditRetentionDays: optional(
     wholeNumber("days", 1, 36_500),
-    "Days to retain audit entries and the history of access. By default, they are never deleted. A server deletes no entries for 12 hours after it starts or its clock jumps.",
+    "Days to retain audit entries and the history of access. By default, they are never deleted. None are deleted until servers have run for 12 hours without a jump of the clock.",
   ),
   webhookAllowedNetworks: optional(
     addressRanges,

@@ -9,7 +9,8 @@ import { Database } from "./platform/db/database.ts";
 import { statement } from "./platform/db/statement.ts";
 import { otherSessions } from "./platform/secrets/encrypting-sessions.queries.ts";
 import { createSecretBox, type MasterKeys } from "./platform/secrets/master-key.ts";
-import { countSecrets, isResealed, requestReseal, resealSecrets } from "./platform/secrets/reseal.ts";
+import { countSecrets, isResealed, requestReseal } from "./platform/secrets/reseal.ts";
+import { resealSecrets } from "./platform/secrets/reseal-pass.ts";
 import { requestRotationIn, rotateAuditKeyIn, rotationStateIn } from "./rotate-keys.ts";
 import { HeldTransaction } from "./testing/held-transaction.ts";
 import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
@@ -48,9 +49,9 @@ async function run<T>(settings: Keys, work: (server: TestServer) => Promise<T>):
 }
 
 /** PostgreSQL ends sessions soon after their connections. */
-function previousWritersEnded(observer: Database): Promise<unknown> {
-  const others = () => observer.transaction({ kind: "operator" }, (tx) => otherSessions(tx, newKey));
-  return until("no server encrypts with the previous key", async () => (await others()).length === 0);
+function previousWritersEnded(observer: Database, currentKey = newKey): Promise<unknown> {
+  const others = () => observer.transaction({ kind: "operator" }, (tx) => otherSessions(tx, currentKey));
+  return until("no server encrypts with another key", async () => (await others()).length === 0);
 }
 
 /** Aborts the work at one of its later steps, as at shutdown. */
@@ -137,6 +138,7 @@ test("a rotation is refused while a server encrypts with the previous key, and n
 
   // With the keys of a server whose values were not exchanged yet, and with a mistyped key.
   await ready.close();
+  await previousWritersEnded(outside, testMasterKey);
   const notExchanged = { current: testMasterKey, second: newKey };
   await expect(requestReseal(outside, notExchanged)).rejects.toThrow(
     "The second master key is not the one that encrypts",

@@ -77,6 +77,10 @@ function rotationLines({ state, secrets, otherServers }: MasterKeyRotation): str
       `  Secrets under neither          ${secrets.unreadable}${where}`,
     );
   }
+  if (secrets !== undefined && secrets.behind.length > 0) {
+    lines.push("", "Tenants with the most secrets under the second key:", "");
+    for (const { tenantId, secrets: count } of secrets.behind) lines.push(`  ${tenantId}  ${count}`);
+  }
   if (otherServers !== undefined) lines.push("", `Servers that encrypt with another master key: ${otherServers}`);
   return lines;
 }

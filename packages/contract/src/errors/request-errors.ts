@@ -267,7 +267,8 @@ export const requestErrors = {
   database_unavailable: {
     status: 503,
     title: "The database is unavailable",
-    explanation: "Gatehouse cannot reach its database, or the database is too busy to respond in time.",
+    explanation:
+      "Gatehouse cannot reach its database, or the database is too busy to respond in time. A write may still be stored, unless `detail` denies it.",
     remedy: "Try again after `Retry-After` seconds. Repeat a write with the same Idempotency-Key.",
   },
 } as const satisfies Record<string, ErrorDefinition>;

@@ -10,7 +10,6 @@ import { sealHistory } from "../platform/audit/seal-history.ts";
 import { signCheckpoints } from "../platform/audit/sign-checkpoints.ts";
 import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Clock } from "../platform/clock.ts";
-import { ClockWatch } from "../platform/clock-watch.ts";
 import type { CommandRunner } from "../platform/command.ts";
 import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
 import type { Connection } from "../platform/db/database.ts";
@@ -19,6 +18,7 @@ import { JobQueue } from "../platform/jobs/job-queue.ts";
 import type { Log } from "../platform/log.ts";
 import { clearOutbox, outboxKeptForMs } from "../platform/outbox/outbox.queries.ts";
 import type { OutboxFollower } from "../platform/outbox/outbox-follower.ts";
+import { SteadyClock } from "../platform/steady-clock.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import { clearingTask } from "../tasks/clear-tenants.ts";
 import { RecordPruning } from "../tasks/prune-records.ts";
@@ -136,15 +136,16 @@ function auditTasks({ audit }: TaskSettings, { runner, clock, log }: TaskDepende
     },
   };
   if (retentionDays === undefined) return [checkpoints];
-  const watch = new ClockWatch(clock);
-  const pruning = new RecordPruning({ runner, clock, watch, log, retentionDays });
+  const steadyClock = new SteadyClock({ database, clock, log });
+  const pruning = new RecordPruning({ runner, clock, steadyClock, log, retentionDays });
+  const observation = { name: "clock-observation", intervalMs: minuteMs, run: () => steadyClock.observe() };
   const retention = {
     name: "audit-retention",
     intervalMs: 60 * minuteMs,
     run: () => pruning.run(),
     stop: () => pruning.stop(),
   };
-  return [checkpoints, retention];
+  return [checkpoints, observation, retention];
 }
 
 function rareRounds(log: Log, failed: string): TenantRounds {

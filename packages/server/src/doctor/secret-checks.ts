@@ -10,7 +10,7 @@ import { type Finding, ok, problem, reasonOf, skipped, warning } from "./finding
 export async function checkSecrets(connection: Connection, masterKeys: MasterKeys): Promise<Finding> {
   const database = new Database({ connection, poolSize: 1 });
   try {
-    const { current, second, unreadable, unreadableTables } = await countSecrets({ database, masterKeys });
+    const { current, second, unreadable, unreadableTables, behind } = await countSecrets({ database, masterKeys });
     if (unreadable > 0) {
       const tables = Object.entries(unreadableTables).map(([table, count]) => `${table}: ${count}`);
       return problem(
@@ -21,7 +21,9 @@ export async function checkSecrets(connection: Connection, masterKeys: MasterKey
     }
     if (second === 0) return ok("secrets", `The master key decrypts all ${current} stored secrets.`);
     const remedy = "Complete the rotation before you remove the second key; docs/keys.md describes it.";
-    return warning("secrets", `Stored secrets need the second master key: ${second}.`, remedy);
+    const tenants = behind.map(({ tenantId, secrets }) => `tenant ${tenantId}: ${secrets}`);
+    const named = tenants.length === 0 ? "" : ` (${tenants.join(", ")})`;
+    return warning("secrets", `Stored secrets need the second master key: ${second}${named}.`, remedy);
   } catch (error) {
     return skipped("secrets", `The stored secrets could not be read (${reasonOf(error)}).`);
   } finally {

@@ -116,6 +116,46 @@ test("a server that was just started prunes nothing, because its clock may be wr
   expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
 });
 
+const hourMs = 60 * 60_000;
+
+/** Runs another server for some hours, in which it observes the clock like its background task. */
+async function runFor(hours: number): Promise<void> {
+  const other = await otherReplica();
+  for (let hour = 0; hour < hours; hour += 1) {
+    await other.tasks.get("clock-observation")?.runNow();
+    clock.advance(hourMs);
+  }
+  await other.tasks.get("clock-observation")?.runNow();
+  await other.tasks.get("audit-retention")?.runNow();
+  await other.close();
+}
+
+test("servers that restart every few hours prune, because the time before a restart counts", async () => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await runFor(8);
+  expect((await eventsOf()).total).toBe(6);
+  clock.advance(5 * 60_000);
+  await runFor(4);
+  expect(await verify()).toMatchObject({ findings: [], prunedThrough: 5 });
+});
+
+test.each([
+  ["a jump ahead", [365 * dayMs], [4]],
+  ["a jump back", [-2 * hourMs], [4]],
+  ["several short jumps", [hourMs / 2, hourMs / 2, hourMs / 2], [2, 1, 1]],
+])("%s while no server runs counts as a jump", async (_what, jumpsMs, hours) => {
+  clock.advance(31 * dayMs);
+  await makeGroup("Newer");
+  await runFor(8);
+  for (const [index, jumpMs] of jumpsMs.entries()) {
+    clock.correct(jumpMs);
+    await runFor(hours[index] ?? 0);
+  }
+  expect((await eventsOf()).total).toBe(6);
+  for (const jumpMs of jumpsMs) clock.correct(-jumpMs);
+});
+
 test("two replicas that prune concurrently prune once", async () => {
   clock.advance(31 * dayMs);
   await makeGroup("Newer");

@@ -14,13 +14,13 @@ import type { HistoryBaseline } from "../platform/audit/history-baseline.ts";
 import { readStub } from "../platform/audit/record.queries.ts";
 import type { ChainPosition } from "../platform/audit/signatures.ts";
 import type { Clock } from "../platform/clock.ts";
-import type { ClockWatch } from "../platform/clock-watch.ts";
 import { type CommandRunner, runCommand } from "../platform/command.ts";
 import { TenantRounds } from "../platform/concurrency/tenant-rounds.ts";
 import type { OperatorScope } from "../platform/db/scope.ts";
 import { newId } from "../platform/ids.ts";
 import type { Log } from "../platform/log.ts";
 import { empty } from "../platform/outcome.ts";
+import type { SteadyClock } from "../platform/steady-clock.ts";
 import type { CommandTx, TenantTx } from "../platform/tenancy/tenant-tx.ts";
 
 const hourMs = 60 * 60_000;
@@ -35,7 +35,7 @@ const entriesAtOnce = 5_000;
 export interface PruneOptions {
   readonly runner: CommandRunner;
   readonly clock: Clock;
-  readonly watch: ClockWatch;
+  readonly steadyClock: SteadyClock;
   readonly log: Log;
   readonly retentionDays: number;
 }
@@ -43,7 +43,7 @@ export interface PruneOptions {
 /**
  * Prunes entries of all tenants that are older than the retention, in bounded steps. Each step is a command with its
  * own audit entry. The newest batch is never pruned. Safe on every replica. If one record cannot be pruned, the others
- * are still pruned. Nothing is pruned in the 12 hours after a start or a jump of the clock.
+ * are still pruned. Nothing is pruned until servers have run for 12 hours without a jump of the clock.
  */
 export class RecordPruning {
   readonly #options: PruneOptions;
@@ -57,14 +57,14 @@ export class RecordPruning {
 
   /** @throws as `TenantRounds.runPages` */
   async run(): Promise<void> {
-    const { log, runner, watch } = this.#options;
-    const jumped = () => log.warn("the clock jumped by more than an hour; audit records are not pruned for 12 hours");
-    if (watch.steadyMs(jumped) < steadyForMs) return;
+    const { runner, steadyClock } = this.#options;
+    await steadyClock.observe();
+    // The clock can jump while the task waits or runs.
+    const isSteady = () => steadyClock.steadyMs >= steadyForMs;
+    if (!isSteady()) return;
     const read = (afterTenantId: string) =>
       runner.database.snapshot({ kind: "operator" }, (tx) => tenantsAfter(tx, afterTenantId, tenantsAtOnce));
     await this.#rounds.runPages(read, async (tenantId, waitMs) => {
-      // The clock can jump while the task waits or runs.
-      const isSteady = () => watch.steadyMs(jumped) >= steadyForMs;
       while (isSteady() && (await pruneOnce(this.#options, { kind: "operator", tenantId, waitMs })));
     });
   }

@@ -3,7 +3,8 @@ import type { BackgroundTask } from "../platform/background-task.ts";
 import type { Database } from "../platform/db/database.ts";
 import type { Log } from "../platform/log.ts";
 import type { MasterKeys } from "../platform/secrets/master-key.ts";
-import { isResealed, isResealRequested, requestReseal, resealSecrets } from "../platform/secrets/reseal.ts";
+import { isResealed, isResealRequested, requestReseal } from "../platform/secrets/reseal.ts";
+import { resealSecrets } from "../platform/secrets/reseal-pass.ts";
 
 export const masterKeyRotationName = "master-key-rotation";
 const intervalMs = 30_000;
@@ -24,15 +25,23 @@ export function masterKeyRotation({ database, masterKeys, finished, log }: Rotat
   const { current, second } = masterKeys;
   if (second === undefined) return [];
   let isFinished = false;
+  const failures = new Map<string, number>();
+  const stopping = new AbortController();
   const run = async () => {
-    if (isFinished) return;
+    if (isFinished || stopping.signal.aborted) return;
     // An interrupted replacement of the key's file leaves the same key twice.
     if (!second.equals(current) && !(await isResealRequested(database, masterKeys))) {
       if (finished === undefined) return;
       await requestReseal(database, masterKeys);
     }
     if (!(await isResealed(database, masterKeys))) {
-      const { resealed, unreadable } = await resealSecrets({ database, masterKeys, log });
+      const { resealed, unreadable } = await resealSecrets({
+        database,
+        masterKeys,
+        log,
+        failures,
+        signal: stopping.signal,
+      });
       log.info({ resealed, unreadable }, "re-encrypted stored secrets with the current master key");
       if (unreadable > 0) {
         log.error({ unreadable }, "some secrets are encrypted with neither master key; keep the second key");
@@ -44,5 +53,7 @@ export function masterKeyRotation({ database, masterKeys, finished, log }: Rotat
     isFinished = finished !== undefined;
     await finished?.();
   };
-  return [{ name: masterKeyRotationName, intervalMs, run }];
+  // The next start continues.
+  const stop = async () => stopping.abort();
+  return [{ name: masterKeyRotationName, intervalMs, run, stop }];
 }

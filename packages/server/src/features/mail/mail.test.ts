@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import type { Database } from "../../platform/db/database.ts";
 import { databaseUnavailable, TenantShareError } from "../../platform/db/database-errors.ts";
 import { createLog } from "../../platform/log.ts";
-import { resealSecrets } from "../../platform/secrets/reseal.ts";
+import { resealSecrets } from "../../platform/secrets/reseal-pass.ts";
 import { BrowserPage } from "../../testing/browser-page.ts";
 import { deferredMailbox, Exim, eximProblem, refusedMailbox } from "../../testing/exim.ts";
 import { HeldTransaction } from "../../testing/held-transaction.ts";

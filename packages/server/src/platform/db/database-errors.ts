@@ -52,6 +52,14 @@ export class BusyPoolError extends Error {
   }
 }
 
+/** The connection failed before it answered COMMIT, so the transaction may have committed. */
+export class LostCommitError extends Error {
+  constructor(cause: unknown) {
+    super("the connection failed before it answered COMMIT", { cause });
+    this.name = "LostCommitError";
+  }
+}
+
 /** Whether no connection of the pool became free in time. */
 export function isNoFreeConnection(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith(noFreeConnection);
@@ -66,7 +74,8 @@ export function isSerializationFailure(error: unknown): boolean {
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof pg.DatabaseError) return unavailable.test(error.code ?? "");
   if (!(error instanceof Error)) return false;
-  if (error instanceof ReplacedMasterKeyError || isBusyConnection(error)) return true;
+  if (error instanceof ReplacedMasterKeyError || error instanceof LostCommitError) return true;
+  if (isBusyConnection(error)) return true;
   if (error instanceof AggregateError) return error.errors.some(isDatabaseUnavailable);
   const { code, syscall }: NodeJS.ErrnoException = error;
   if (code !== undefined && (networkErrors.has(code) || (socketErrors.has(code) && syscall === "connect"))) return true;

@@ -242,6 +242,19 @@ describe("an unavailable database", () => {
   });
 });
 
+test("a transaction with a long wait has longer limits than others", async () => {
+  const limits = { statementTimeoutMs: 50, answerTimeoutMs: 100 };
+  const impatient = new Database({ connection: inject("database"), poolSize: 2, ...limits });
+  const slow = unprepared<never, []>("SELECT pg_sleep(0.3)");
+  const runs = (waitMs: number) => impatient.transaction({ ...scope, waitMs }, (tx) => tx.query(slow));
+  try {
+    await expect(runs(10_000)).rejects.toMatchObject(unavailable);
+    expect(await runs(10_001)).toHaveLength(1);
+  } finally {
+    await impatient.close();
+  }
+});
+
 describe("a database that hangs", () => {
   test.each<[string, () => Promise<unknown>]>([
     ["a snapshot", () => stored(hasty)],

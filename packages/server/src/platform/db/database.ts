@@ -12,10 +12,11 @@ import {
   isNoFreeConnection,
   isSerializationFailure,
   isUnwritable,
+  LostCommitError,
 } from "./database-errors.ts";
 import { PausedStatements, type Pauses } from "./paused-statements.ts";
 import { readInTurns } from "./read-in-turns.ts";
-import { begin, type Scope } from "./scope.ts";
+import { begin, type Scope, statementLimitMs } from "./scope.ts";
 import { sessionPreparation } from "./session-settings.ts";
 import type { Statement } from "./statement.ts";
 import { TenantShares } from "./tenant-shares.ts";
@@ -253,6 +254,12 @@ export class Database {
     return { timeoutMs: this.#answerTimeoutMs, onQuery: this.#onQuery };
   }
 
+  /** How long to wait for an answer in a scope, in milliseconds. */
+  #answerLimitMs(scope: Scope): number {
+    const limitMs = statementLimitMs(scope);
+    return limitMs === undefined ? this.#answerTimeoutMs : Math.max(this.#answerTimeoutMs, limitMs + answerMarginMs);
+  }
+
   async #attempt<T>(
     scope: Scope,
     work: (transaction: Transaction) => Promise<T>,
@@ -262,8 +269,9 @@ export class Database {
     const { client, release } = await this.#connect(scope, pauses);
     writeTogether(client);
     const text = hasOldPlans(client) ? `${beginning}; DISCARD PLANS` : beginning;
-    const begun = client.query(timed({ text }, this.#answerTimeoutMs));
-    const worked = this.#perform(client, work, { finish, ending, pauses });
+    const timeoutMs = this.#answerLimitMs(scope);
+    const begun = client.query(timed({ text }, timeoutMs));
+    const worked = this.#perform(client, work, { finish, ending, pauses, timeoutMs });
     return this.#finish(
       release,
       Promise.all([begun, worked]).then((results) => results[1]),
@@ -274,10 +282,10 @@ export class Database {
   async #perform<T>(
     client: pg.PoolClient,
     work: (transaction: Transaction) => Promise<T>,
-    { finish, ending, pauses }: Pick<Required<TransactionForm<T>>, "finish" | "ending" | "pauses">,
+    form: Pick<Required<TransactionForm<T>>, "finish" | "ending" | "pauses"> & { readonly timeoutMs: number },
   ): Promise<T> {
-    const timeoutMs = this.#answerTimeoutMs;
-    const sending = this.#sending;
+    const { finish, ending, pauses, timeoutMs } = form;
+    const sending = { ...this.#sending, timeoutMs };
     let firstError: unknown;
     const statements = new PausedStatements(pauses);
     const query: Transaction["query"] = (statement, ...parameters) => {
@@ -304,11 +312,16 @@ export class Database {
       return result;
     } catch (error) {
       statements.close();
-      await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).catch(() => undefined);
+      const wasAnswered = await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).then(
+        () => true,
+        (failure: unknown) => failure instanceof pg.DatabaseError,
+      );
       // Queries are sent without waiting, so the error that is noticed first may only be a consequence.
       const cause = isConsequence(error) ? (firstError ?? error) : error;
       if (isUnwritable(cause)) this.#writesFail = true;
-      throw cause;
+      const isRefused = cause instanceof pg.DatabaseError || isDatabaseUnavailable(cause);
+      // Other errors than database_unavailable deny that anything was changed.
+      throw ended === undefined || wasAnswered || isRefused ? cause : new LostCommitError(cause);
     }
   }
 

@@ -24,9 +24,21 @@ interface Waits {
   /**
    * How long background work waits for a lock, and for the tenant's share of the connections, in milliseconds. A lock
    * that is not free in time fails the query. All background work together uses at most half of the connections, but
-   * at least two. If absent, the statement and connection timeouts apply.
+   * at least two. After a wait of more than ten seconds, a statement may run for five more. If absent, the statement and
+   * connection timeouts apply.
    */
   readonly waitMs?: number | undefined;
+}
+
+/** Up to this wait, the common limit of statements leaves time for the work after it, in milliseconds. */
+const longestCommonWaitMs = 10_000;
+/** How long a statement may run after a longer wait, in milliseconds. */
+const workAfterWaitMs = 5_000;
+
+/** How long a statement may run in a scope with a long wait, in milliseconds; undefined for the common limit. */
+export function statementLimitMs(scope: Scope): number | undefined {
+  const waitMs = "waitMs" in scope ? scope.waitMs : undefined;
+  return waitMs === undefined || waitMs <= longestCommonWaitMs ? undefined : Math.ceil(waitMs) + workAfterWaitMs;
 }
 
 /** BEGIN and the scope as one message. Interpolated values are checked to be hexadecimal digits and dashes. */
@@ -45,6 +57,8 @@ export function begin(mode: string, scope: Scope): string {
       settings.push(`SET LOCAL app.tenant_id = '${scope.tenantId}'`);
     }
     if (scope.waitMs !== undefined) settings.push(`SET LOCAL lock_timeout = ${Math.ceil(scope.waitMs)}`);
+    const limitMs = statementLimitMs(scope);
+    if (limitMs !== undefined) settings.push(`SET LOCAL statement_timeout = ${limitMs}`);
   }
   return [`BEGIN ${mode}`, ...settings].join("; ");
 }

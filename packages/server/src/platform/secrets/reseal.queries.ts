@@ -27,8 +27,10 @@ export interface SecretTable {
     | "webhook-secret";
   /** Secrets after a key, in the order of their keys. */
   readonly select: Select;
-  /** Replaces a secret unless it was changed meanwhile. */
+  /** Replaces a secret unless it was changed meanwhile. Waits for the lock of its row. */
   readonly replace: Replace;
+  /** The same without waiting: replaces nothing if the row is locked. */
+  readonly replaceFree: Replace;
 }
 
 interface TableText {
@@ -41,18 +43,30 @@ interface TableText {
   readonly context: string;
 }
 
-function secretTable({ name, purpose, from, column, key, context }: TableText): SecretTable {
+/** The secrets of the tenant in the scope. The operator's scope could see rows of others too. */
+function tenantTable(text: TableText): SecretTable {
+  return secretTable(text, "tenant_id = current_tenant() AND ");
+}
+
+function secretTable({ name, purpose, from, column, key, context }: TableText, condition = ""): SecretTable {
   return {
     name,
     purpose,
     select: statement(
       `reseal.select_${name}`,
       `SELECT ${key} AS key, ${context} AS context, ${column} AS ciphertext FROM ${from}
-       WHERE ${column} IS NOT NULL AND ${key} > $1 COLLATE "C" ORDER BY ${key} COLLATE "C" LIMIT $2`,
+       WHERE ${condition}${column} IS NOT NULL AND ${key} > $1 COLLATE "C" ORDER BY ${key} COLLATE "C" LIMIT $2`,
     ),
     replace: statement(
       `reseal.replace_${name}`,
-      `UPDATE ${from} SET ${column} = $3 WHERE ${key} = $1 AND ${column} = $2 RETURNING true AS replaced`,
+      `UPDATE ${from} SET ${column} = $3 WHERE ${condition}${key} = $1 AND ${column} = $2 RETURNING true AS replaced`,
+    ),
+    replaceFree: statement(
+      `reseal.replace_free_${name}`,
+      `WITH free AS MATERIALIZED (
+         SELECT ctid FROM ${from} WHERE ${condition}${key} = $1 AND ${column} = $2 FOR NO KEY UPDATE SKIP LOCKED
+       )
+       UPDATE ${from} AS stored SET ${column} = $3 FROM free WHERE stored.ctid = free.ctid RETURNING true AS replaced`,
     ),
   };
 }
@@ -69,7 +83,7 @@ const replies = {
 
 /** The secrets of a tenant. */
 export const tenantSecrets: readonly SecretTable[] = [
-  secretTable({
+  tenantTable({
     name: "identity_providers",
     purpose: "provider-secret",
     from: "identity_providers",
@@ -77,7 +91,7 @@ export const tenantSecrets: readonly SecretTable[] = [
     key: "id::text",
     context: "('identity-provider:' || tenant_id || ':' || id)",
   }),
-  secretTable({
+  tenantTable({
     name: "enrolment_codes",
     purpose: "enrolment-link",
     from: "enrolment_links",
@@ -85,7 +99,7 @@ export const tenantSecrets: readonly SecretTable[] = [
     key: "id::text",
     context: "('enrolment-code:' || tenant_id || ':' || id)",
   }),
-  secretTable({
+  tenantTable({
     name: "enrolment_mails",
     purpose: "enrolment-link",
     from: "enrolment_links",
@@ -93,7 +107,7 @@ export const tenantSecrets: readonly SecretTable[] = [
     key: "id::text",
     context: "('enrolment-mail:' || tenant_id || ':' || id)",
   }),
-  secretTable({
+  tenantTable({
     name: "gateways",
     purpose: "gateway-token",
     from: "gateways",
@@ -101,7 +115,7 @@ export const tenantSecrets: readonly SecretTable[] = [
     key: "id::text",
     context: "('gateway:' || tenant_id || ':' || id)",
   }),
-  secretTable({
+  tenantTable({
     name: "webhook_secrets",
     purpose: "webhook-secret",
     from: "webhook_secrets",
@@ -109,7 +123,7 @@ export const tenantSecrets: readonly SecretTable[] = [
     key: "(webhook_id || ':' || id)",
     context: "('webhook:' || tenant_id || ':' || webhook_id || ':' || id)",
   }),
-  secretTable({
+  tenantTable({
     name: "signing_keys",
     purpose: "signing-key",
     from: "signing_keys",
@@ -117,7 +131,7 @@ export const tenantSecrets: readonly SecretTable[] = [
     key: "tenant_id::text",
     context: "('signing-key:' || tenant_id)",
   }),
-  secretTable(replies),
+  tenantTable(replies),
 ];
 
 /** The secrets of the installation, in the operator's scope. */
@@ -149,7 +163,7 @@ export const installationSecrets: readonly SecretTable[] = [
 ];
 
 /** The operator's replies, in the operator's scope with the nil UUID as tenant. */
-export const operatorReplies: SecretTable = secretTable({ ...replies, name: "operator_replies" });
+export const operatorReplies: SecretTable = tenantTable({ ...replies, name: "operator_replies" });
 
 const selectTenants = statement<{ id: string }, [afterTenantId: string, limit: number]>(
   "reseal.tenants",

@@ -1,55 +1,15 @@
-/**
- * Re-encrypts every stored secret with the current master key (docs/decisions/0070). It works in small transactions and
- * keeps no state: after an interruption it starts again, and skips what the current key decrypts.
- */
-import { isOutage } from "../background-failures.ts";
-import { shortWaitMs } from "../concurrency/lock-wait-slots.ts";
+/** The state of a rotation of the master key (docs/decisions/0070): its request, its completion and its progress. */
 import { fingerprintOf } from "../db/announced-master-key.ts";
 import type { Database, Transaction } from "../db/database.ts";
-import type { Scope } from "../db/scope.ts";
-import { nilId } from "../ids.ts";
-import type { Log } from "../log.ts";
 import { StartError } from "../start-error.ts";
 import { isReplaced, type OtherSessions, otherSessions, replaceMasterKey } from "./encrypting-sessions.queries.ts";
-import { createSecretBox, type MasterKeys, masterKeyCheck, masterKeyThatOpens, type SecretBox } from "./master-key.ts";
-import {
-  installationSecrets,
-  masterKeyCheckValue,
-  operatorReplies,
-  overwriteMasterKeyCheck,
-  replaceMasterKeyCheck,
-  rotationTarget,
-  type SecretTable,
-  type StoredSecret,
-  storeRotationTarget,
-  tenantSecrets,
-  tenantsFrom,
-} from "./reseal.queries.ts";
+import { createSecretBox, type MasterKeys, masterKeyCheck, masterKeyThatOpens } from "./master-key.ts";
+import { masterKeyCheckValue, overwriteMasterKeyCheck, rotationTarget, storeRotationTarget } from "./reseal.queries.ts";
+import { pagesOf, SecretReader, scopedTables } from "./secret-pages.ts";
 
-const rowsAtOnce = 100;
-const tenantsAtOnce = 500;
 const operator = { kind: "operator" } as const;
-/** How long a busy tenant may delay the others. The next pass continues with its secrets. */
-const waitMs = shortWaitMs;
-
-export interface ResealOptions {
-  readonly database: Database;
-  readonly masterKeys: MasterKeys;
-  /** Aborts between two transactions. */
-  readonly signal?: AbortSignal | undefined;
-}
-
-export interface ResealSecretsOptions extends ResealOptions {
-  /** Receives the failures of tenants. */
-  readonly log?: Pick<Log, "warn"> | undefined;
-}
-
-export interface ResealResult {
-  /** The number of secrets that were re-encrypted. */
-  readonly resealed: number;
-  /** The number of secrets that neither key decrypts. They are left as they are. */
-  readonly unreadable: number;
-}
+/** The most tenants that a status names. */
+const mostNamed = 10;
 
 /** How many stored secrets each key decrypts. */
 export interface SecretCounts {
@@ -59,6 +19,14 @@ export interface SecretCounts {
   readonly unreadable: number;
   /** The tables of those, by name. */
   readonly unreadableTables: Readonly<Record<string, number>>;
+  /** The tenants with the most secrets that need the second key, at most ten. */
+  readonly behind: readonly TenantBehind[];
+}
+
+/** A tenant whose secrets need the second key. */
+export interface TenantBehind {
+  readonly tenantId: string;
+  readonly secrets: number;
 }
 
 /** Servers that encrypt with another key than the current one would write secrets behind the re-encryption. */
@@ -127,7 +95,8 @@ async function isFormer(transaction: Transaction, masterKey: Buffer): Promise<bo
   return check === undefined || masterKeyThatOpens({ current: masterKey }, check) !== undefined;
 }
 
-function sealedCheck(masterKey: Buffer): Buffer {
+/** The known text, encrypted with a key. */
+export function sealedCheck(masterKey: Buffer): Buffer {
   return createSecretBox(masterKey, "master-key-check").seal(masterKeyCheck.text, masterKeyCheck.context);
 }
 
@@ -146,121 +115,30 @@ export async function isResealed(database: Database, { current }: MasterKeys): P
   return check === undefined || masterKeyThatOpens({ current }, check) !== undefined;
 }
 
-/**
- * Re-encrypts what the second key encrypts. The check text is last: until then, a server without the second key does
- * not start.
- *
- * @throws the first failure, after the secrets of all other tenants; at once, an outage of the database
- */
-export async function resealSecrets(options: ResealSecretsOptions): Promise<ResealResult> {
-  const { database, masterKeys } = options;
-  const check = await database.transaction(operator, masterKeyCheckValue);
-  const total = { resealed: 0, unreadable: 0 };
-  const failures: unknown[] = [];
-  for await (const part of scopedTables(database)) {
-    try {
-      await resealTable(options, part, total);
-    } catch (error) {
-      if (isOutage(error) || options.signal?.aborted === true) throw error;
-      options.log?.warn({ err: error, ...tenantOf(part) }, "failed to re-encrypt secrets of a tenant; will retry");
-      failures.push(error);
-    }
-  }
-  if (failures.length > 0) throw failures[0];
-  if (check !== undefined && total.unreadable === 0 && masterKeyThatOpens(masterKeys, check) !== masterKeys.current) {
-    await database.transaction(operator, (tx) => replaceMasterKeyCheck(tx, check, sealedCheck(masterKeys.current)));
-  }
-  return total;
-}
-
-async function resealTable(
-  { database, masterKeys, signal }: ResealOptions,
-  { scope, table }: ScopedTable,
-  total: { resealed: number; unreadable: number },
-): Promise<void> {
-  const { current, any } = boxesOf(masterKeys, table);
-  await eachPage(database, { scope, table, signal }, async (rows, tx) => {
-    for (const { key, context, ciphertext } of rows) {
-      if (opened(current, ciphertext, context) !== undefined) continue;
-      const text = opened(any, ciphertext, context);
-      if (text === undefined) total.unreadable += 1;
-      else {
-        await tx.query(table.replace, key, ciphertext, current.seal(text, context));
-        total.resealed += 1;
-      }
-    }
-  });
-}
-
-function tenantOf({ scope }: ScopedTable): { readonly tenantId?: string } {
-  return scope.kind === "tenant" ? { tenantId: scope.tenantId } : {};
-}
-
 /** Tries to decrypt every stored secret. Changes nothing. */
-export async function countSecrets({ database, masterKeys, signal }: ResealOptions): Promise<SecretCounts> {
+export async function countSecrets(options: {
+  readonly database: Database;
+  readonly masterKeys: MasterKeys;
+}): Promise<SecretCounts> {
+  const { database, masterKeys } = options;
   const total = { current: 0, second: 0, unreadable: 0 };
   const unreadableTables: Record<string, number> = {};
-  for await (const { scope, table } of scopedTables(database)) {
-    const { current, any } = boxesOf(masterKeys, table);
-    await eachPage(database, { scope, table, signal }, async (rows) => {
-      for (const { context, ciphertext } of rows) {
-        if (opened(current, ciphertext, context) !== undefined) total.current += 1;
-        else if (opened(any, ciphertext, context) !== undefined) total.second += 1;
-        else {
-          total.unreadable += 1;
-          unreadableTables[table.name] = (unreadableTables[table.name] ?? 0) + 1;
+  const behind = new Map<string, number>();
+  for await (const part of scopedTables(database)) {
+    const { name } = part.table;
+    const reader = new SecretReader(masterKeys, part.table);
+    for await (const { rows } of pagesOf(database, part)) {
+      for (const row of rows) {
+        const key = reader.keyOf(row);
+        total[key] += 1;
+        if (key === "unreadable") unreadableTables[name] = (unreadableTables[name] ?? 0) + 1;
+        if (key === "second" && part.tenantId !== undefined) {
+          behind.set(part.tenantId, (behind.get(part.tenantId) ?? 0) + 1);
         }
       }
-    });
-  }
-  return { ...total, unreadableTables };
-}
-
-interface ScopedTable {
-  readonly scope: Scope;
-  readonly table: SecretTable;
-}
-
-/** Every table with secrets, in each scope that has a part of it. */
-async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
-  for (let afterTenantId: string | undefined = nilId; afterTenantId !== undefined; ) {
-    const from: string = afterTenantId;
-    const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
-    for (const tenantId of tenants) {
-      for (const table of tenantSecrets) yield { scope: { kind: "tenant", tenantId, waitMs }, table };
     }
-    afterTenantId = tenants.at(-1);
   }
-  for (const table of installationSecrets) yield { scope: operator, table };
-  yield { scope: { kind: "operator", tenantId: nilId }, table: operatorReplies };
-}
-
-/** Calls `work` for each page of a table, in the transaction that reads the page. */
-async function eachPage(
-  database: Database,
-  { scope, table, signal }: ScopedTable & { readonly signal: AbortSignal | undefined },
-  work: (rows: readonly StoredSecret[], transaction: Transaction) => Promise<void>,
-): Promise<void> {
-  for (let afterKey: string | undefined = ""; afterKey !== undefined; ) {
-    signal?.throwIfAborted();
-    const from: string = afterKey;
-    const rows = await database.transaction(scope, async (tx) => {
-      const found = await tx.query(table.select, from, rowsAtOnce);
-      await work(found, tx);
-      return found;
-    });
-    afterKey = rows.length < rowsAtOnce ? undefined : rows.at(-1)?.key;
-  }
-}
-
-function boxesOf(masterKeys: MasterKeys, { purpose }: SecretTable) {
-  return { current: createSecretBox(masterKeys.current, purpose), any: createSecretBox(masterKeys, purpose) };
-}
-
-function opened(box: SecretBox, ciphertext: Buffer, context: string): string | undefined {
-  try {
-    return box.open(ciphertext, context);
-  } catch {
-    return undefined;
-  }
+  const ordered = [...behind].sort(([, one], [, other]) => other - one).slice(0, mostNamed);
+  const named = ordered.map(([tenantId, secrets]) => ({ tenantId, secrets }));
+  return { ...total, unreadableTables, behind: named };
 }
