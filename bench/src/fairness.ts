@@ -210,7 +210,7 @@ interface Measured {
   readonly usage: Usage;
 }
 
-/** What the neighbour sends. */
+/** The two loads of the neighbour. */
 interface NeighbourLoads {
   /** Repeated reads, as fast as possible. */
   readonly reading: Load;

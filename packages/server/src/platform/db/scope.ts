@@ -24,8 +24,8 @@ interface Waits {
   /**
    * How long background work waits for a lock, and for the tenant's share of the connections, in milliseconds. A lock
    * that is not free in time fails the query. All background work together uses at most half of the connections, but
-   * at least two. After a wait of more than ten seconds, a statement may run for five more. If absent, the statement and
-   * connection timeouts apply.
+   * at least two. After a wait of more than ten seconds, a statement may run for five more. If absent, the statement
+   * and connection timeouts apply.
    */
   readonly waitMs?: number | undefined;
 }

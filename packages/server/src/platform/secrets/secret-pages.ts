@@ -1,6 +1,7 @@
 /** All stored secrets, read in pages. */
 import type { Database } from "../db/database.ts";
 import type { OperatorScope } from "../db/scope.ts";
+import { nilId } from "../ids.ts";
 import { createSecretBox, type MasterKeys, type SecretBox } from "./master-key.ts";
 import {
   installationSecrets,
@@ -13,7 +14,6 @@ import {
 
 const rowsAtOnce = 100;
 const tenantsAtOnce = 500;
-const nilUuid = "00000000-0000-0000-0000-000000000000";
 const operator = { kind: "operator" } as const;
 
 /** A table with secrets, or the part of it that belongs to one tenant. */
@@ -27,7 +27,7 @@ export interface ScopedTable {
 
 /** Every table with secrets, in each scope that has a part of it. */
 export async function* scopedTables(database: Database): AsyncGenerator<ScopedTable> {
-  for (let after: string | undefined = nilUuid; after !== undefined; ) {
+  for (let after: string | undefined = nilId; after !== undefined; ) {
     const from: string = after;
     const tenants = await database.snapshot(operator, (tx) => tenantsFrom(tx, from, tenantsAtOnce));
     for (const tenantId of tenants) {
@@ -36,7 +36,7 @@ export async function* scopedTables(database: Database): AsyncGenerator<ScopedTa
     after = tenants.at(-1);
   }
   for (const table of installationSecrets) yield { scope: operator, table };
-  yield { scope: { kind: "operator", tenantId: nilUuid }, table: operatorReplies };
+  yield { scope: { kind: "operator", tenantId: nilId }, table: operatorReplies };
 }
 
 export interface SecretPage {
