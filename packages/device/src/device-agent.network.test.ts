@@ -1,0 +1,185 @@
+/** The agent of a device whose network changes. */
+import type { Clock } from "@gatehouse/agent-core/clock";
+import type { ResolvedNames } from "@gatehouse/agent-core/dns/resolved-names";
+import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { waitLimitMs } from "../../../test/wait-limit.ts";
+import { type DeviceAgentWorld, startDeviceAgentWorld } from "./testing/device-agent-world.ts";
+import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
+import type { RecordingTunnel } from "./testing/recording-tunnel.ts";
+
+const content = exampleDeviceConfiguration();
+
+/** @returns a promise, and a function that resolves it */
+function gate() {
+  let go = () => {};
+  const promise = new Promise<void>((resolve) => {
+    go = resolve;
+  });
+  return { promise, go: () => go() };
+}
+
+describe("the agent of a device in a network whose addresses are those of names", () => {
+  let world: DeviceAgentWorld;
+
+  beforeEach(async () => {
+    world = await startDeviceAgentWorld();
+  });
+  afterEach(() => world.end());
+
+  const learn = (names: ResolvedNames, clock: Clock, address: string) =>
+    names.learn("git.internal.example.com", [address], 60_000, clock.now(), true);
+  const bypassed = ({ wanted }: RecordingTunnel) => [
+    ...new Set(wanted?.bypassRoutes.filter(({ port }) => port === 53).map(({ address }) => address)),
+  ];
+
+  test("keeps DNS outside the tunnel, including queries to another network's resolver", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "192.168.1.1");
+    learn(names, clock, "10.7.0.53");
+    await agent.namesChanged();
+    expect(bypassed(tunnel)).toEqual(["192.168.1.1"]);
+    world.network = { resolvers: new Set(["10.7.0.53"]), routers: new Set(["10.7.0.53"]) };
+    expect(agent.isClosedToNames("10.7.0.53")).toBe(false);
+    // A question is about to be sent to the new resolver.
+    await agent.useResolvers(["10.7.0.53"]);
+    expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    expect(agent.isClosedToNames("10.7.0.53")).toBe(true);
+    expect([...(tunnel.wanted?.peers.values() ?? [])].flatMap((peer) => peer.allowedIps)).not.toContain("10.7.0.53/32");
+  });
+
+  /** Lets the next change of the tunnel wait. @returns `isWaiting`, and a function that continues the change */
+  function nextChange(tunnel: RecordingTunnel) {
+    const { promise, go } = gate();
+    const state = { isWaiting: false };
+    const apply = tunnel.apply.bind(tunnel);
+    tunnel.apply = async (wanted) => {
+      tunnel.apply = apply;
+      state.isWaiting = true;
+      await promise;
+      await apply(wanted);
+    };
+    return { state, go };
+  }
+  const movedTo = { resolvers: new Set(["10.7.0.53"]), routers: new Set<string>() };
+
+  test.each(["a question", "a check"])("lets questions wait for the rules of a network that %s finds", async (by) => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "10.7.0.53");
+    await agent.namesChanged();
+    world.network = movedTo;
+    const { state: change, go } = nextChange(tunnel);
+    const first = by === "a question" ? agent.useResolvers(["10.7.0.53"]) : undefined;
+    await vi.waitUntil(
+      () => {
+        if (first === undefined) clock.pass(5_000);
+        return change.isWaiting;
+      },
+      { timeout: waitLimitMs, interval: 20 },
+    );
+    const bypassedThen = agent.useResolvers(["10.7.0.53"]).then(() => bypassed(tunnel));
+    go();
+    expect(await bypassedThen).toEqual(["10.7.0.53"]);
+    await first;
+  });
+
+  test("tries the rules of another network again before a question is sent, if the machine refuses them", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "10.7.0.53");
+    await agent.namesChanged();
+    world.network = movedTo;
+    tunnel.refusal = "no memory";
+    await expect(agent.useResolvers(["10.7.0.53"])).rejects.toThrow("no memory");
+    await agent.useResolvers(["10.7.0.53"]);
+    expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+  });
+
+  test("lets no question wait for the resolution of gateways, which may be this question", async () => {
+    const clock = new StoppedClock();
+    let isResolving = false;
+    const { promise: resolved, go: finish } = gate();
+    const { agent, tunnel, names } = await world.start({
+      clock,
+      lookUp: async () => {
+        isResolving = true;
+        if (world.network === movedTo) await resolved;
+        return ["192.0.2.10"];
+      },
+    });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "10.7.0.53");
+    await agent.namesChanged();
+    clock.time += 120_000;
+    isResolving = false;
+    const changed = agent.namesChanged();
+    // The machine moves while the agent resolves the endpoint of a gateway with the resolvers of the new network.
+    world.network = movedTo;
+    await vi.waitUntil(() => isResolving, { timeout: waitLimitMs });
+    await agent.useResolvers(["10.7.0.53"]);
+    expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    finish();
+    await changed;
+    expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+  });
+
+  test("reads a new network once", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "10.7.0.53");
+    await agent.namesChanged();
+    world.network = movedTo;
+    const before = world.reads;
+    const live = vi.spyOn(tunnel, "livePeers");
+    clock.pass(5_000);
+    await agent.performed();
+    expect(live).toHaveBeenCalledOnce();
+    expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    expect(world.reads - before).toBe(1);
+  });
+
+  test("notices another network without a question", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "10.7.0.1");
+    await agent.namesChanged();
+    world.network = { resolvers: new Set(), routers: new Set(["10.7.0.1"]) };
+    await vi.waitUntil(
+      () => {
+        clock.pass(5_000);
+        return bypassed(tunnel).includes("10.7.0.1");
+      },
+      { timeout: waitLimitMs, interval: 20 },
+    );
+    // Connections to the address must not reach the router instead.
+    expect(tunnel.wanted?.routes).toContain("10.7.0.1/32");
+  });
+
+  test("applies the addresses of a burst of names together", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    let changes = 0;
+    const apply = tunnel.apply.bind(tunnel);
+    tunnel.apply = (wanted) => {
+      changes += 1;
+      return apply(wanted);
+    };
+    const addresses = Array.from({ length: 20 }, (_, index) => `10.90.0.${index + 1}`);
+    await Promise.all(
+      addresses.map((address) => {
+        learn(names, clock, address);
+        return agent.namesChanged();
+      }),
+    );
+    expect(tunnel.wanted?.routes).toEqual(expect.arrayContaining(addresses.map((address) => `${address}/32`)));
+    expect(changes).toBeLessThanOrEqual(2);
+  });
+});
