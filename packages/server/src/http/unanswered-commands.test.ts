@@ -47,10 +47,12 @@ async function isStored(name: string): Promise<boolean> {
   return (await observer.query(text, [tenant.id, name])).rowCount === 1;
 }
 
+/** Whether a command waits in its last statement, `audit.append`. Background tasks of the tenant wait in others. */
 async function isWaiting(): Promise<boolean> {
   const { rowCount } = await observer.query(
     `SELECT FROM pg_stat_activity
-     WHERE datname = current_database() AND application_name = 'gatehouse' AND wait_event_type = 'Lock'`,
+     WHERE datname = current_database() AND application_name = 'gatehouse' AND wait_event_type = 'Lock'
+       AND query LIKE 'WITH details AS%'`,
   );
   return rowCount !== 0;
 }
@@ -58,11 +60,16 @@ async function isWaiting(): Promise<boolean> {
 test("a command whose commit was not answered in time can commit, and its error does not deny that", async () => {
   const held = await holdGeneration();
   const send = () => tenant.client.post("/tenants/protocols", protocol("Late"), { "idempotency-key": tenant.id });
-  const refused = await send();
+  const sent = send();
+  await until("the command waits", isWaiting);
+  // The database has received COMMIT, and does not notice that the server closes the connection.
+  proxy.hang();
+  const refused = await sent;
   expect(refused).toMatchObject({ status: 503, body: { code: "database_unavailable" } });
   expect(refused.body.detail).not.toMatch(/nothing was changed/i);
   await held.end();
   await until("the command has committed", () => isStored("Late"));
+  await proxy.restore();
   // The remedy of the error: the repeated request returns the outcome.
   const repeated = await send();
   expect(repeated).toMatchObject({ status: 201, headers: { "idempotent-replayed": "true" } });

@@ -8,6 +8,8 @@ export class DatabaseProxy {
   readonly #target: NetConnectOpts;
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** Sockets whose peers closed while the proxy hangs. */
+  readonly #abandoned = new Set<Socket>();
   #port = 0;
   #hanging = false;
 
@@ -33,7 +35,7 @@ export class DatabaseProxy {
     if (this.#server.listening) await once(this.#server, "close");
   }
 
-  /** Accepts connections and data, but forwards nothing. */
+  /** Accepts connections and data, but forwards nothing, not even the end of a connection. */
   hang(): void {
     this.#hanging = true;
     for (const socket of this.#sockets) socket.pause();
@@ -47,6 +49,8 @@ export class DatabaseProxy {
   /** Undoes `cut` and `hang`. */
   async restore(): Promise<void> {
     this.#hanging = false;
+    for (const socket of this.#abandoned) socket.destroy();
+    this.#abandoned.clear();
     for (const socket of this.#sockets) socket.resume();
     if (!this.#server.listening) await this.#listen();
   }
@@ -74,10 +78,14 @@ export class DatabaseProxy {
       this.#sockets.add(from);
       if (this.#hanging) from.pause();
       from.on("data", (chunk) => to.write(chunk));
-      from.on("error", () => to.destroy());
+      const end = () => {
+        if (this.#hanging) this.#abandoned.add(to);
+        else to.destroy();
+      };
+      from.on("error", end);
       from.on("close", () => {
         this.#sockets.delete(from);
-        to.destroy();
+        end();
       });
     }
   }
