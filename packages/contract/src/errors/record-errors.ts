@@ -65,9 +65,9 @@ export const recordErrors = {
     status: 422,
     title: "The name contains invisible characters",
     explanation:
-      "A new name cannot contain characters that change the direction of text, line separators, or invisible characters such as zero-width spaces. It must contain a visible character. Otherwise different names could look the same. Existing names stay valid, and a revert restores them.",
+      "A new name cannot contain characters that change the direction of text, line separators, or invisible characters such as zero-width spaces and fillers. Joiners, variation selectors and tags are accepted only where they can change what is visible, such as in emoji and Arabic or Indic words. A name must contain a visible character. Otherwise different names could look the same. Existing names stay valid, and a revert restores them.",
     remedy:
-      "Remove the characters from the name, or add visible ones. Right-to-left scripts need no direction controls.",
+      "Remove the characters that `errors` describes from the name, or add visible ones. Right-to-left scripts need no direction controls.",
   },
   invalid_webhook_url: {
     status: 422,

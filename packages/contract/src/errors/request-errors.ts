@@ -205,7 +205,7 @@ export const requestErrors = {
     status: 429,
     title: "Too many failed authentications from this address",
     explanation:
-      "The client's address (for IPv6, its /64) sent too many requests without a valid key: 300 in five minutes, unless GATEHOUSE_AUTH_FAILURE_LIMIT sets another limit. Until the five minutes are over, only keys that were used from this address within the last hour are accepted.",
+      "The client's address (for IPv6, its /64) sent too many requests without a valid key: 300 in five minutes, unless GATEHOUSE_AUTH_FAILURE_LIMIT sets another limit. Until the five minutes are over, only keys, passkeys and sessions that were used from this address within the last hour are accepted.",
     remedy:
       "Find and stop the program that uses an invalid key, then wait for `Retry-After` seconds. If Gatehouse is behind a proxy, add the proxy to GATEHOUSE_TRUSTED_PROXIES so that clients are counted separately.",
   },

@@ -24,7 +24,9 @@ export function mountConsoleSession(app: FastifyInstance, options: ConsoleSessio
   const onRequest = (request: FastifyRequest, reply: FastifyReply) =>
     within(request, async () => {
       requireOwnOrigin(request);
-      limits.requireUnblockedAddress(request, reply, sessionTokenOf(request.headers.cookie, isOverTls(request)));
+      const token = sessionTokenOf(request.headers.cookie, isOverTls(request));
+      // Without a session, the console shows its sign-in page, also at an address with failures.
+      if (token !== undefined) limits.requireUnblockedAddress(request, reply, token);
     });
 
   app.post(path, {

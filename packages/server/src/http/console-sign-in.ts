@@ -57,7 +57,14 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
       return signedIn(request, reply, await demo.signIn(contextOf(request), userId));
     });
   }
-  anonymous("/console/sign-in/options", async (_request, reply) => ceremony(reply, await people.beginSignIn()));
+  // A challenge examines no credential and stores nothing. An address with failures gets it too: its people need one to
+  // present the passkeys that stay accepted from there.
+  app.post("/console/sign-in/options", {
+    bodyLimit,
+    onRequest: fromOwnPage,
+    handler: (request, reply) =>
+      within(request, async () => ceremony(reply.headers(operationHeaders), await people.beginSignIn())),
+  });
   anonymous("/console/sign-in", async (request, reply) => {
     const { response } = bodyOf(request, { response: "object" });
     return signedIn(request, reply, await people.signIn(contextOf(request), response));
@@ -91,6 +98,7 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
   inSession("/console/account/passkeys", async (caller, request, reply) => {
     const body = bodyOf(request, { name: "text", response: "object" });
     const passkey = await people.register(caller, contextOf(request), body);
+    noteAccepted(request);
     return withoutCeremony(reply).status(201).send(passkey);
   });
   inSession("/console/account/authentication/options", async (caller, _request, reply) =>
@@ -99,6 +107,7 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
   inSession("/console/account/authentication", async (caller, request, reply) => {
     const { response } = bodyOf(request, { response: "object" });
     await people.authenticate(caller, contextOf(request), response);
+    noteAccepted(request);
     return withoutCeremony(reply).status(204).send();
   });
   inSession("/console/account/recovery-code", async (caller, request, reply) =>
@@ -117,7 +126,7 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
   ): void {
     app.post(path, {
       bodyLimit,
-      onRequest: (request) => within(request, async () => requireOwnOrigin(request)),
+      onRequest: fromOwnPage,
       handler: (request, reply) =>
         within(request, async () => {
           reply.headers(operationHeaders);
@@ -176,12 +185,18 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
     // A session that the browser had, perhaps set by somebody else, does not survive.
     const before = sessionTokenOf(request.headers.cookie, overTls);
     if (before !== undefined) await sessions.end(before);
-    const credential = credentialOf(request.body);
-    limits.noteSignedIn([token, ...(credential === undefined ? [] : [credential])], clientAddress(request));
+    limits.noteSignedIn([token], clientAddress(request));
+    noteAccepted(request);
     return reply
       .status(201)
       .header("Set-Cookie", [sessionCookie(token, overTls), ...forgottenCeremonyCookies()])
       .send({ ...info, ...more });
+  }
+
+  /** Keeps the address open to the passkey or link of a request that succeeded. */
+  function noteAccepted(request: FastifyRequest): void {
+    const credential = credentialOf(request.body);
+    if (credential !== undefined) limits.noteSignedIn([credential], clientAddress(request));
   }
 
   function ceremony(reply: FastifyReply, { options: forBrowser, ceremony: text }: BegunCeremony, more: object = {}) {
@@ -189,6 +204,8 @@ export function mountConsoleSignIn(app: FastifyInstance, options: ConsoleSignInO
     return reply.header("Set-Cookie", ceremonyCookie(text, isOverTls(request))).send({ options: forBrowser, ...more });
   }
 }
+
+const fromOwnPage = (request: FastifyRequest) => within(request, async () => requireOwnOrigin(request));
 
 function withoutCeremony(reply: FastifyReply): FastifyReply {
   return reply.header("Set-Cookie", forgottenCeremonyCookies());

@@ -1,6 +1,7 @@
 /** Observes every request: a line in the log and, if enabled, metrics and a span. */
 import { randomUUID } from "node:crypto";
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type Http2ServerResponse } from "node:http2";
 import type { ErrorCode } from "@gatehouse/contract/errors";
 import type { Operation } from "@gatehouse/contract/operation";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -94,10 +95,15 @@ export function observeRequests(
     done();
   });
   app.addHook("onResponse", (request, reply, done) => {
-    end(request, reply, "answered");
+    end(request, reply, isWhole(reply.raw) ? "answered" : "aborted");
     done();
   });
   return begin;
+}
+
+/** Whether a response was sent to its end. Over HTTP/2, Node.js reports every closed response as finished. */
+function isWhole(response: ServerResponse | Http2ServerResponse): boolean {
+  return response.writableEnded && !("stream" in response && response.stream.rstCode !== constants.NGHTTP2_NO_ERROR);
 }
 
 function headerText(header: string | readonly string[] | undefined): string | undefined {

@@ -31,8 +31,7 @@ const unstorable = "The request contains a character that cannot be stored, such
 function asAppError(error: unknown, request: FastifyRequest): AppError {
   if (error instanceof AppError)
     return error.code === "unsupported_media_type" ? mediaTypeError(error, request) : error;
-  // The client disconnected or was disconnected during its request, so no one reads the response.
-  if (request.raw.destroyed && !request.raw.complete) return new AppError("request_timeout", { cause: error });
+  if (isOfDisconnect(error, request)) return new AppError("request_timeout", { cause: error });
   if (isDatabaseUnavailable(error)) return databaseUnavailable(error);
   if (isUnstorableText(error)) return new AppError("invalid_parameter", { detail: unstorable, cause: error });
   const { code, message, statusCode } = error as Partial<FastifyError>; // an unknown object; checked below
@@ -51,6 +50,15 @@ function asAppError(error: unknown, request: FastifyRequest): AppError {
         ? message
         : undefined;
   return new AppError(known, { cause: error, ...(detail === undefined ? {} : { detail }) });
+}
+
+/**
+ * Whether the client disconnected or was disconnected, so that no one reads the response: during its request, or before
+ * a response whose content was then closed.
+ */
+function isOfDisconnect(error: unknown, { raw, observed }: FastifyRequest): boolean {
+  if (raw.destroyed && !raw.complete) return true;
+  return !observed && error instanceof Error && "code" in error && error.code === "ERR_STREAM_PREMATURE_CLOSE";
 }
 
 /** Names the limit of the operation, unless it is the common one, which the explanation of the error names. */

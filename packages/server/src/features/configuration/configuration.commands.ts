@@ -4,10 +4,10 @@ import type { Configuration, ConfigurationChange, ConfigurationPlan } from "@gat
 import type { Work } from "@gatehouse/policy/work";
 import { AppError, fieldSentence, reportedFields } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
-import { problemOfNewName } from "../../platform/change.ts";
 import { jsonBytes } from "../../platform/json-slices.ts";
 import type { AllowedNetworks } from "../../platform/outbound/outbound-networks.ts";
 import { type Outcome, type Serialized, serialized } from "../../platform/outcome.ts";
+import { problemOfNewName } from "../../platform/readable-names.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { devicesByKey, readSizes } from "./configuration.queries.ts";
 import { documentOf, type Sections } from "./document/document-entries.ts";

@@ -129,6 +129,9 @@ describe.each([
   ["names with an annotation control", "Ad\ufffbmins"],
   ["names with a deprecated control", "Ad\u206fmins"],
   ["names with a noncharacter", "Ad\uffffmins"],
+  ["names with a filler", "Admins\u3164"],
+  ["names with a joiner between Latin letters", "Ad\u200dmins"],
+  ["names with tags", "Admins\u{e0041}"],
 ])("%s", (_what, hidden) => {
   test("are refused when a record is created or renamed, also by a configuration", async () => {
     const created = await tenant.client.post("/tenants/groups", { name: hidden, roles: [] });
