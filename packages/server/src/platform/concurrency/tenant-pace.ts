@@ -11,14 +11,23 @@ const allowedShare = 0.5;
  */
 const activeLoopShare = 0.1;
 
+/**
+ * The most that a use of a connection of up to `longUseMs` is charged, in milliseconds. Such a use mostly waits for
+ * processors, disks and other tenants.
+ */
+const mostShortUseMs = 10;
+
+/** Longer uses of a connection are also charged for the time beyond this one, in milliseconds. */
+const longUseMs = 100;
+
 /** The charge for a response, in milliseconds per byte: building objects, serialization and sending. */
 const responseByteMs = 10e-6;
 
 /** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
-/** The maximum debt, in milliseconds. It bounds the pause of a request to two seconds. */
-const mostDebtMs = 1_000;
+/** The maximum debt, in milliseconds. It bounds the pause of a request to a second. */
+const mostDebtMs = 500;
 
 /** How long a tenant counts as active after a request, in milliseconds. */
 const activeMs = 100;
@@ -113,7 +122,8 @@ export class TenantPace {
     return (pausedMs) => {
       const usedMs = Math.max(0, this.#loop.nowMs() - startedAt - pausedMs);
       const activeMs = Math.min(usedMs, this.#loop.activeMs() - activeBefore);
-      this.charge(tenantId, usedMs - activeMs * (1 - activeLoopShare));
+      const ms = usedMs - activeMs * (1 - activeLoopShare);
+      this.charge(tenantId, Math.min(ms, mostShortUseMs) + Math.max(0, ms - longUseMs));
     };
   }
 
