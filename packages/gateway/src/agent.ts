@@ -19,12 +19,13 @@ import { contentAt, endedDevices, nextChangeAt } from "./configuration/time-wind
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import { closedTable, type ForwardingSettings } from "./enforcement/base-chains.ts";
-import type { Kernel, TunnelPart } from "./enforcement/kernel.ts";
+import type { Kernel } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
 import { type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
+import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 
 /**
@@ -77,8 +78,6 @@ interface AgentParts {
 const retryMs = 5_000;
 /** The interval of checks of the filters and the tunnel: other programs may change them. */
 const checkMs = 2_000;
-/** How long heartbeats report a repair. */
-const repairWarningMs = 10 * 60_000;
 /** The interval of tunnel repairs: people and programs change peers, addresses and routes. */
 const repairMs = 10_000;
 /** The interval between checks of the wall clock, which may be set, and which advances while the machine sleeps. */
@@ -98,8 +97,7 @@ export class Agent {
   #checks = 0;
   /** Another program changed the filters, and the kernel refused to restore them. */
   #isOpen = false;
-  /** When each part was last restored after a change by another program, in milliseconds since 1970. */
-  readonly #repairedAt = new Map<"filters" | TunnelPart, number>();
+  readonly #repairs: Repairs;
   /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
   #mustRetry = false;
   /** The machine refused the stored configuration, which is retried. */
@@ -107,6 +105,7 @@ export class Agent {
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
+    this.#repairs = new Repairs(parts.wireGuard.name, parts.clock);
     this.#holder = new ConfigurationHolder(parts.folder, parts.log);
   }
 
@@ -169,7 +168,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: [...this.#storeWarnings(), ...this.#repairWarnings(), ...this.#parts.warnings()],
+      warnings: [...this.#storeWarnings(), ...this.#repairs.warnings(), ...this.#parts.warnings()],
     };
   }
 
@@ -302,12 +301,6 @@ export class Agent {
     this.#isOpen = false;
     this.#mustRetry = false;
     this.#setTimer();
-  }
-
-  #repairWarnings(): readonly string[] {
-    const { clock, wireGuard } = this.#parts;
-    const from = clock.now() - repairWarningMs;
-    return [...this.#repairedAt].flatMap(([part, at]) => (at < from ? [] : [repairWarning(part, wireGuard.name, at)]));
   }
 
   #storeWarnings(): readonly string[] {
@@ -466,7 +459,7 @@ export class Agent {
     if (this.#isStopped) return;
     if (this.#isOpen || !(await kernel.hasFilters())) {
       await this.#restoreFilters();
-      this.#repairedAt.set("filters", this.#parts.clock.now());
+      this.#repairs.record("filters");
       if (this.#isOpen && this.#enforced !== undefined) await this.#holder.notify(this.#enforced.content);
       this.#isOpen = false;
       log("restored the filters, which another program changed, for example with nft flush ruleset");
@@ -488,21 +481,11 @@ export class Agent {
       await this.#holder.persist(configuration, this.#trust);
     }
     for (const part of await kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
-      this.#repairedAt.set(part, this.#parts.clock.now());
+      this.#repairs.record(part);
       const change = part === "interface" ? "removed" : "changed";
       log(`restored the ${part}, which another program ${change}`, { interface: wireGuard.name });
     }
   }
-}
-
-/** @param at milliseconds since 1970 */
-function repairWarning(part: "filters" | TunnelPart, name: string, at: number): string {
-  const time = new Date(at).toISOString();
-  if (part === "filters") {
-    return `Another program changed the nftables table of the agent. The agent restored it at ${time}.`;
-  }
-  if (part === "interface") return `Another program removed the interface ${name}. The agent restored it at ${time}.`;
-  return `Another program changed the ${part} of the interface ${name}. The agent restored them at ${time}.`;
 }
 
 /** Returns when the enforced policy is no longer current. */
