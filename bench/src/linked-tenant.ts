@@ -131,7 +131,7 @@ export async function armGateways(
       [tenantId, JSON.stringify(items)],
     );
     await client.query(
-      "UPDATE devices SET public_key = encode(sha256(convert_to(id::text, 'UTF8')), 'base64') WHERE tenant_id = $1",
+      "UPDATE devices SET public_key = encode(set_byte(sha256(convert_to(id::text, 'UTF8')), 31, 0), 'base64') WHERE tenant_id = $1",
       [tenantId],
     );
   });

@@ -69,7 +69,9 @@ class Device extends SimulatedAgent<DeviceServerMessage> {
   }
 
   protected hello(): object {
-    const publicKey = createHash("sha256").update(this.id).digest("base64");
+    const digest = createHash("sha256").update(this.id).digest();
+    digest[31] = 0;
+    const publicKey = digest.toString("base64");
     return { type: "hello", agentVersion: "bench", publicKey, uses: null, format: 1 };
   }
 

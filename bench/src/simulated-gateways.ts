@@ -124,7 +124,7 @@ export class SimulatedGateways {
 
 class Gateway extends SimulatedAgent<ServerMessage> {
   readonly #all: SimulatedGateways;
-  readonly #publicKey = randomBytes(32).toString("base64");
+  readonly #publicKey = Buffer.concat([randomBytes(31), Buffer.of(0)]).toString("base64");
   protected readonly news = { load: 0.5, roundTripTimeMs: 5, peers: [] };
   held: { readonly name: ConfigurationName; readonly envelope: ConfigurationEnvelope } | undefined;
 

@@ -29,7 +29,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
 
   async function enrolled(userId: string, machine: string): Promise<string> {
     keys += 1;
-    const publicKey = `${String.fromCharCode(98 + keys).repeat(42)}A=`;
+    const publicKey = `${String.fromCharCode(102 + keys).repeat(42)}A=`;
     return enrolBySignIn(given.world, { tenantId, userId, machine, publicKey });
   }
 

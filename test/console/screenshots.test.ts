@@ -56,7 +56,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     const enrol = async (userId: string, machine: string) => {
       letter += 1;
       await activate(world.server, tenantId, userId);
-      const publicKey = `${String.fromCharCode(98 + letter).repeat(42)}A=`;
+      const publicKey = `${String.fromCharCode(102 + letter).repeat(42)}A=`;
       await enrolBySignIn(world, { tenantId, userId, machine, publicKey });
     };
     for (const [email, machine] of [

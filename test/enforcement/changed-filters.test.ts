@@ -1,4 +1,4 @@
-/** Changes of the agent's nftables table by other programs, on a real kernel. */
+/** Changes of the agent's nftables table and WireGuard interface by other programs, on a real kernel. */
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { until } from "../../packages/server/src/testing/until.ts";
@@ -10,7 +10,7 @@ if (why !== undefined) console.warn(`Changed filters are not tested on a real ke
 
 const resource = "0199aaaa-0000-7000-8000-000000000001";
 
-describe.skipIf(why !== undefined)("a changed table", () => {
+describe.skipIf(why !== undefined)("a change by another program", () => {
   const world = new EnforcementWorld();
   let gateway: Gateway;
   let ann: Device;
@@ -40,7 +40,7 @@ describe.skipIf(why !== undefined)("a changed table", () => {
   const repairs = () => gateway.log.split("restored the filters").length - 1;
   const reaches = (host: string) => ann.prober.ask("tcp", { host, port: ports.web });
 
-  test("is not found without a change", async () => {
+  test("is not found if there is none", async () => {
     const before = repairs();
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     expect(repairs()).toBe(before);
@@ -57,12 +57,30 @@ describe.skipIf(why !== undefined)("a changed table", () => {
     ["a removed element", (name) => [["delete", "element", "inet", name, "hosts4", `{ ${app.ipv4} }`]]],
     ["a dormant table", (name) => [["add", "table", "inet", name, "{ flags dormant ; }"]]],
     ["a flushed ruleset", () => [["flush", "ruleset"]]],
-  ])("is restored and reported within seconds: %s", async (_, commands) => {
+  ])("of the table is repaired and reported within seconds: %s", async (_, commands) => {
     const before = repairs();
     for (const command of commands(table)) gateway.namespace.run("nft", command);
     await until("the agent restores the table", () => repairs() > before, 10_000);
     expect(await reaches(app.ipv4)).toBe(true);
     expect(await reaches(files.ipv4)).toBe(false);
     expect((await gateway.report()).warnings).toEqual([expect.stringContaining("nftables")]);
+  });
+
+  test.each<[string, string, (name: string, key: string) => readonly [program: string, args: readonly string[]]]>([
+    ["widened allowed IPs", "peers", (name, key) => ["wg", ["set", name, "peer", key, "allowed-ips", "0.0.0.0/0"]]],
+    ["a removed route", "routes", (name) => ["ip", ["-4", "route", "flush", "dev", name, "proto", "71"]]],
+  ])("of the interface is repaired and reported within seconds: %s", async (_, part, change) => {
+    const repaired = () => gateway.log.split(`restored the ${part}`).length - 1;
+    const before = repaired();
+    const name = gateway.interfaceName;
+    const peers = () => gateway.namespace.run("wg", ["show", name, "allowed-ips"]).split("\n").sort();
+    const intended = peers();
+    gateway.namespace.run(...change(name, ann.publicKey));
+    await until("the agent restores the interface", () => repaired() > before, 20_000);
+    expect(peers()).toEqual(intended);
+    expect(await reaches(app.ipv4)).toBe(true);
+    expect((await gateway.report()).warnings).toContainEqual(
+      expect.stringContaining(`Another program changed the ${part} of the interface ${name}.`),
+    );
   });
 });

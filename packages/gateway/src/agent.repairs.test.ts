@@ -1,6 +1,7 @@
 /** Filters and tunnels that other programs change. */
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import type { Agent } from "./agent.ts";
 import { type AgentWorld, content, device, newAgentWorld, passing } from "./testing/agent-world.ts";
 
 describe("a gateway's agent beside other programs", () => {
@@ -9,6 +10,13 @@ describe("a gateway's agent beside other programs", () => {
     world = await newAgentWorld();
   });
   afterEach(() => world.stop());
+
+  async function passChecks(agent: Agent, count: number): Promise<void> {
+    for (let checks = 0; checks < count; checks += 1) {
+      await world.pass(agent, 2_000);
+      await vi.waitUntil(() => world.clock.waiting > 1);
+    }
+  }
 
   test("no longer reports a configuration as applied if the kernel refuses to restore changed filters", async () => {
     const { agent, kernel } = await world.start();
@@ -56,5 +64,27 @@ describe("a gateway's agent beside other programs", () => {
     await world.pass(agent, 2_000);
     expect(kernel.content).toEqual(content());
     expect(world.log).toContain("restored the interface, which another program removed interface=gh0");
+    expect((await agent.report()).warnings).toEqual([
+      expect.stringContaining("Another program changed the nftables table of the agent."),
+      expect.stringContaining("Another program removed the interface gh0."),
+    ]);
+  });
+
+  test("reports the parts of the tunnel that another program changed, for ten minutes", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    await passChecks(agent, 5);
+    expect((await agent.report()).warnings).toEqual([]);
+    kernel.changedParts = ["peers", "routes"];
+    await passChecks(agent, 5);
+    const { warnings } = await agent.report();
+    expect(warnings).toEqual([
+      expect.stringMatching(/^Another program changed the peers of the interface gh0. The agent restored them at 20/),
+      expect.stringMatching(/^Another program changed the routes of the interface gh0. The agent restored them at 20/),
+    ]);
+    expect(world.log).toContain("restored the peers, which another program changed interface=gh0");
+    expect(world.log).toContain("restored the routes, which another program changed interface=gh0");
+    await passChecks(agent, 301);
+    expect((await agent.report()).warnings).toEqual([]);
   });
 });

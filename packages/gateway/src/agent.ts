@@ -25,6 +25,7 @@ import { type PolicyPart, policyPart, withNames } from "./enforcement/traffic-ru
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
+import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 
 /**
@@ -77,10 +78,8 @@ interface AgentParts {
 const retryMs = 5_000;
 /** The interval of checks of the filters and the tunnel: other programs may change them. */
 const checkMs = 2_000;
-/** How long heartbeats report that the filters were restored. */
-const repairWarningMs = 10 * 60_000;
 /** The interval of tunnel repairs: people and programs change peers, addresses and routes. */
-const repairMs = 60_000;
+const repairMs = 10_000;
 /** The interval between checks of the wall clock, which may be set, and which advances while the machine sleeps. */
 const longestWaitMs = 30_000;
 
@@ -98,8 +97,7 @@ export class Agent {
   #checks = 0;
   /** Another program changed the filters, and the kernel refused to restore them. */
   #isOpen = false;
-  /** When the filters were last restored after a change by another program, in milliseconds since 1970. */
-  #repairedAt = Number.NEGATIVE_INFINITY;
+  readonly #repairs: Repairs;
   /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
   #mustRetry = false;
   /** The machine refused the stored configuration, which is retried. */
@@ -107,6 +105,7 @@ export class Agent {
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
+    this.#repairs = new Repairs(parts.wireGuard.name, parts.clock);
     this.#holder = new ConfigurationHolder(parts.folder, parts.log);
   }
 
@@ -169,7 +168,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: [...this.#storeWarnings(), ...this.#repairWarnings(), ...this.#parts.warnings()],
+      warnings: [...this.#storeWarnings(), ...this.#repairs.warnings(), ...this.#parts.warnings()],
     };
   }
 
@@ -302,12 +301,6 @@ export class Agent {
     this.#isOpen = false;
     this.#mustRetry = false;
     this.#setTimer();
-  }
-
-  #repairWarnings(): readonly string[] {
-    if (this.#parts.clock.now() - this.#repairedAt > repairWarningMs) return [];
-    const at = new Date(this.#repairedAt).toISOString();
-    return [`Another program changed the nftables table of the agent. The agent restored it at ${at}.`];
   }
 
   #storeWarnings(): readonly string[] {
@@ -466,7 +459,7 @@ export class Agent {
     if (this.#isStopped) return;
     if (this.#isOpen || !(await kernel.hasFilters())) {
       await this.#restoreFilters();
-      this.#repairedAt = this.#parts.clock.now();
+      this.#repairs.record("filters");
       if (this.#isOpen && this.#enforced !== undefined) await this.#holder.notify(this.#enforced.content);
       this.#isOpen = false;
       log("restored the filters, which another program changed, for example with nft flush ruleset");
@@ -487,8 +480,10 @@ export class Agent {
     if (this.#holder.failure !== undefined && this.#trust !== undefined) {
       await this.#holder.persist(configuration, this.#trust);
     }
-    if (await kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
-      log("restored the interface, which another program removed", { interface: wireGuard.name });
+    for (const part of await kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
+      this.#repairs.record(part);
+      const change = part === "interface" ? "removed" : "changed";
+      log(`restored the ${part}, which another program ${change}`, { interface: wireGuard.name });
     }
   }
 }

@@ -155,16 +155,11 @@ describe("changes of peers and routes", () => {
   const endpoint = "192.0.2.1:51820";
 
   /** A machine whose interface has these peers and routes. Records changes. */
-  function machineWith({
-    peers = [],
-    routes = [],
-  }: {
-    readonly peers?: readonly string[];
-    readonly routes?: readonly string[];
-  }) {
+  function machineWith(machine: { readonly peers?: readonly string[]; readonly routes?: readonly string[] }) {
     const changes: { readonly command: readonly string[]; readonly input: string | undefined }[] = [];
     const programs: ProgramRunner = {
       read: (program, args) => {
+        const { peers = [], routes = [] } = machine;
         if (program === "wg") return Promise.resolve(["private\tpublic\t0\toff", ...peers, ""].join("\n"));
         return Promise.resolve(args.includes("-4") ? JSON.stringify(routes.map((dst) => ({ dst }))) : "");
       },
@@ -215,6 +210,61 @@ describe("changes of peers and routes", () => {
     expect(changes).toHaveLength(1);
     await wireGuard.setPeers(wanted);
     expect(changes).toHaveLength(1);
+  });
+
+  test("changes by another program are reported, and those that were wanted are not", async () => {
+    const machine = { peers: [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32")], routes: ["10.0.0.0/8"] };
+    const { wireGuard } = machineWith(machine);
+    const wanted = new Map(
+      ["10.0.0.1/32", "10.0.0.2/32"].map((block, index) => {
+        const key = ["one", "two"][index] ?? "";
+        return [key, { endpoint: undefined, allowedIps: [block] }] as const;
+      }),
+    );
+    const reset = async () => [await wireGuard.setPeers(wanted), await wireGuard.setRoutes(machine.routes)];
+    expect(await reset()).toEqual([false, false]);
+    expect(await reset()).toEqual([false, false]);
+    machine.peers = [livePeer("one", "10.0.0.1/32", "10.0.0.9/32"), livePeer("two", "10.0.0.2/32")];
+    expect(await wireGuard.setPeers(wanted)).toBe(true);
+    machine.peers = [livePeer("one", "10.0.0.1/32")];
+    expect(await wireGuard.setPeers(wanted)).toBe(true);
+    machine.peers = [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32"), livePeer("three", "10.0.0.3/32")];
+    expect(await wireGuard.setPeers(wanted)).toBe(true);
+    // The agent's own changes: a peer is removed, and another one moves.
+    machine.peers = [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32")];
+    const moved = new Map([["one", { endpoint, allowedIps: ["10.0.0.7/32"] }]]);
+    expect(await wireGuard.setPeers(moved)).toBe(false);
+    expect(await wireGuard.setRoutes(["10.0.0.0/8", "10.1.0.0/16"])).toBe(false);
+    expect(await wireGuard.setRoutes(["10.0.0.0/8", "10.1.0.0/16"])).toBe(true);
+  });
+
+  test("an address that another program changed is reported, and a link that is up is not changed", async () => {
+    const machine: { addresses: readonly string[]; flags: readonly string[] } = { addresses: [], flags: [] };
+    const changes: string[] = [];
+    const programs: ProgramRunner = {
+      read: async (_, args) => {
+        const own = machine.addresses.filter((text) => text.includes(":") === args.includes("-6"));
+        const listed = own.map((text) => ({ local: text.split("/")[0], prefixlen: Number(text.split("/")[1]) }));
+        return JSON.stringify([own.length === 0 ? {} : { flags: machine.flags, mtu: 1420, addr_info: listed }]);
+      },
+      change: async (_program, _args, input = "") => void changes.push(input),
+      start: () => Promise.reject(new Error("nothing is to be started")),
+    };
+    const wireGuard = new WireGuardInterface("wg0", programs, "wireguard.key");
+    const wanted = ["100.64.0.1/32", "fd64::1/128"];
+    expect(await wireGuard.setAddresses(wanted)).toBe(false);
+    machine.addresses = wanted;
+    machine.flags = ["POINTOPOINT", "NOARP", "UP", "LOWER_UP"];
+    changes.length = 0;
+    expect(await wireGuard.setAddresses(wanted)).toBe(false);
+    expect(changes).toEqual([]);
+    machine.addresses = ["100.64.0.1/32"];
+    expect(await wireGuard.setAddresses(wanted)).toBe(true);
+    machine.addresses = wanted;
+    machine.flags = ["POINTOPOINT", "NOARP"];
+    changes.length = 0;
+    expect(await wireGuard.setAddresses(wanted)).toBe(true);
+    expect(changes).toEqual(["link set dev wg0 mtu 1420 up\n"]);
   });
 
   test("no argument grows with the number of blocks, and no list of blocks is too long", async () => {

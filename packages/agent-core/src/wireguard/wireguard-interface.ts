@@ -33,8 +33,12 @@ export class WireGuardInterface {
   readonly name: string;
   readonly #programs: ProgramRunner;
   readonly #privateKeyFile: string;
-  /** The endpoints that were set last. The current ones may differ, because peers roam. */
-  readonly #endpoints = new Map<string, string>();
+  /** The peers that were set last. Their current endpoints may differ, because peers roam. */
+  #peers: ReadonlyMap<string, WantedPeer> | undefined;
+  /** The addresses that were set last. */
+  #addresses: readonly string[] | undefined;
+  /** The routes that were set last, by routing table. */
+  readonly #routes = new Map<string, readonly string[]>();
 
   constructor(name: string, programs: ProgramRunner, privateKeyFile: string) {
     this.name = name;
@@ -119,26 +123,32 @@ export class WireGuardInterface {
    * Changes the peers that differ. The sessions of other peers continue.
    *
    * @param wanted the desired peers by public key
+   * @returns whether another program changed peers since the last call
    */
-  async setPeers(wanted: ReadonlyMap<string, WantedPeer>): Promise<void> {
+  async setPeers(wanted: ReadonlyMap<string, WantedPeer>): Promise<boolean> {
     const live = await this.livePeers();
+    const last = this.#peers;
     // Removals come first: an address that one peer loses may belong to another one.
     const removed = [...live.keys()].filter((key) => !wanted.has(key));
     for (let start = 0; start < removed.length; start += removedPerCall) {
       const peers = removed.slice(start, start + removedPerCall).flatMap((key) => ["peer", key, "remove"]);
       await this.#programs.change("wg", ["set", this.name, ...peers]);
     }
+    let isRepair = last !== undefined && removed.some((key) => !last.has(key));
     const sections: string[] = [];
     for (const [key, { endpoint, allowedIps }] of wanted) {
       const known = live.get(key);
-      const hasMoved = endpoint !== undefined && (known === undefined || this.#endpoints.get(key) !== endpoint);
-      if (known !== undefined && !hasMoved && sameBlocks(known.allowedIps, allowedIps)) continue;
+      const lastSet = last?.get(key);
+      const hasMoved = endpoint !== undefined && (known === undefined || lastSet?.endpoint !== endpoint);
+      const isIntact = known !== undefined && sameBlocks(known.allowedIps, allowedIps);
+      if (isIntact && !hasMoved) continue;
+      if (!isIntact && lastSet !== undefined && sameBlocks(lastSet.allowedIps, allowedIps)) isRepair = true;
       sections.push(peerSection(key, hasMoved ? endpoint : undefined, allowedIps));
     }
     // The input, unlike an argument, can have any number of blocks. It has no secrets.
     if (sections.length > 0) await this.#programs.change("wg", ["addconf", this.name, inputFile], sections.join(""));
-    this.#endpoints.clear();
-    for (const [key, { endpoint }] of wanted) if (endpoint !== undefined) this.#endpoints.set(key, endpoint);
+    this.#peers = wanted;
+    return isRepair;
   }
 
   /** Sets the key and the mark of WireGuard's packets. The port stays arbitrary, because this side connects. */
@@ -160,34 +170,52 @@ export class WireGuardInterface {
     if (changes.length > 0) await this.#programs.change("wg", ["set", this.name, ...changes]);
   }
 
-  /** Sets the interface's addresses, with prefix lengths, and brings the interface up. */
-  async setAddresses(addresses: readonly string[]): Promise<void> {
+  /**
+   * Sets the interface's addresses, with prefix lengths, and brings the interface up.
+   *
+   * @returns whether another program changed them since the last call
+   */
+  async setAddresses(addresses: readonly string[]): Promise<boolean> {
     const link = `dev ${this.name}`;
+    const isSame = this.#addresses !== undefined && sameBlocks(this.#addresses, addresses);
+    let isRepair = false;
     for (const family of ["-4", "-6"] as const) {
-      const address = differenceOf(await this.#knownAddresses(family), addresses.filter(isOfFamily(family)));
+      const known = await this.#knownAddresses(family);
+      const address = differenceOf(known.addresses, addresses.filter(isOfFamily(family)));
       const lines = address.removed.map((text) => `address del ${text} ${link}`);
       // Without duplicate address detection: DNS must be served on the address immediately.
       const nodad = family === "-6" ? " nodad" : "";
       lines.push(...address.missing.map((text) => `address replace ${text} ${link}${nodad}`));
-      if (family === "-4") lines.push(`link set ${link} mtu ${mtuBytes} up`);
+      // A link without addresses of the family has no flags in the output of ip.
+      if (family === "-4" && !known.isUp) lines.push(`link set ${link} mtu ${mtuBytes} up`);
+      isRepair ||= isSame && lines.length > 0 && (known.addresses.length > 0 || address.missing.length > 0);
       await this.#change(family, lines);
     }
+    this.#addresses = addresses;
+    return isRepair;
   }
 
   /**
    * Sets the routes into the tunnel.
    *
    * @param table the kernel's routing table
+   * @returns whether another program changed them since the last call
    */
-  async setRoutes(blocks: readonly string[], table = "main"): Promise<void> {
+  async setRoutes(blocks: readonly string[], table = "main"): Promise<boolean> {
     const own = `dev ${this.name} proto ${routeProtocol} table ${table}`;
+    const last = this.#routes.get(table);
+    const isSame = last !== undefined && sameBlocks(last, blocks);
+    let isRepair = false;
     for (const family of ["-4", "-6"] as const) {
       const route = differenceOf(await this.#knownRoutes(family, table), blocks.filter(isOfFamily(family)));
+      isRepair ||= isSame && route.removed.length + route.missing.length > 0;
       await this.#change(family, [
         ...route.removed.map((text) => `route del ${text} ${own}`),
         ...route.missing.map((text) => `route replace ${text} ${own}`),
       ]);
     }
+    this.#routes.set(table, blocks);
+    return isRepair;
   }
 
   /** Deletes the interface with its peers, addresses and routes, if it exists. */
@@ -227,7 +255,8 @@ export class WireGuardInterface {
     );
   }
 
-  async #knownAddresses(family: "-4" | "-6"): Promise<string[]> {
+  /** Reads the addresses of a family, and whether the link is up with the right MTU. */
+  async #knownAddresses(family: "-4" | "-6"): Promise<{ readonly addresses: string[]; readonly isUp: boolean }> {
     const output = await this.#programs.read("ip", [
       "-json",
       family,
@@ -238,10 +267,12 @@ export class WireGuardInterface {
       "scope",
       "global",
     ]);
-    const links = jsonList(output) as { addr_info?: { local?: string; prefixlen?: number }[] }[]; // the JSON output of ip
-    return links.flatMap(({ addr_info = [] }) =>
+    const links = jsonList(output) as ListedLink[]; // the JSON output of ip
+    const addresses = links.flatMap(({ addr_info = [] }) =>
       addr_info.flatMap(({ local, prefixlen }) => (local === undefined ? [] : [`${local}/${prefixlen}`])),
     );
+    const isUp = links.some(({ flags = [], mtu }) => flags.includes("UP") && mtu === mtuBytes);
+    return { addresses, isUp };
   }
 
   async #knownRoutes(family: "-4" | "-6", table: string): Promise<string[]> {
@@ -257,6 +288,12 @@ export class WireGuardInterface {
     const routes = jsonList(output) as { dst: string }[]; // the JSON output of ip
     return routes.map(({ dst }) => (dst === "default" ? (family === "-4" ? "0.0.0.0/0" : "::/0") : dst));
   }
+}
+
+interface ListedLink {
+  readonly flags?: readonly string[];
+  readonly mtu?: number;
+  readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number }[];
 }
 
 /** About five seconds in total. */

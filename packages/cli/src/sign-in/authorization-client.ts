@@ -6,11 +6,9 @@ import { createHash } from "node:crypto";
 import { hostname } from "node:os";
 import * as oauth from "openid-client";
 import { CommandFailure } from "../failure.ts";
+import { type ClientId, requireProtected, unreachable } from "./connection-failures.ts";
 import type { Context } from "./credential-file.ts";
 import { LoopbackListener } from "./loopback-listener.ts";
-
-/** The programs that the server knows: this command line, and a device that is enrolled. */
-type ClientId = "gatehouse-cli" | "gatehouse-device";
 
 const enrolmentKeyGrant = "urn:gatehouse:oauth:grant-type:enrolment-key";
 /** The time limit of a request, in seconds. */
@@ -46,15 +44,14 @@ export class AuthorizationClient {
    */
   static async connect(url: string, clientId: ClientId = "gatehouse-cli"): Promise<AuthorizationClient> {
     const issuer = await readIssuer(url);
-    requireProtected(issuer);
+    requireProtected(issuer, clientId);
     const insecure = issuer.protocol === "http:" ? [oauth.allowInsecureRequests] : [];
-    const configuration = await reported(url, () =>
-      oauth.discovery(issuer, clientId, undefined, oauth.None(), {
-        algorithm: "oauth2",
-        timeout: requestSeconds,
-        execute: insecure,
-      }),
-    );
+    const options = { algorithm: "oauth2", timeout: requestSeconds, execute: insecure } as const;
+    const configuration = await oauth
+      .discovery(issuer, clientId, undefined, oauth.None(), options)
+      .catch((error: unknown) => {
+        throw unreachable(error, url, issuer) ?? failureOf(url, error);
+      });
     return new AuthorizationClient(configuration, issuer.origin);
   }
 
@@ -285,21 +282,13 @@ async function readIssuer(url: string): Promise<URL> {
   try {
     response = await fetch(address, { redirect: "error", signal: AbortSignal.timeout(requestSeconds * 1000) });
   } catch (error) {
-    throw failureOf(url, error);
+    throw unreachable(error, url) ?? failureOf(url, error);
   }
   const metadata: unknown = response.ok ? await response.json().catch(() => undefined) : undefined;
   const issuer = typeof metadata === "object" && metadata !== null ? Reflect.get(metadata, "issuer") : undefined;
   if (typeof issuer === "string" && URL.canParse(issuer)) return new URL(issuer);
   throw new CommandFailure(`${new URL(url).origin} does not offer sign-in for the command line.`, {
     details: ["Set the address of Gatehouse with --url or GATEHOUSE_URL."],
-  });
-}
-
-/** Tokens are sent only over TLS, or inside this machine. @throws CommandFailure */
-function requireProtected({ protocol, hostname: host, origin }: URL): void {
-  if (protocol === "https:" || ["localhost", "127.0.0.1", "[::1]"].includes(host)) return;
-  throw new CommandFailure(`${origin} has no TLS. Everyone on the way could read the tokens.`, {
-    details: ["Give the server a certificate and an https address in GATEHOUSE_PUBLIC_URL, or use an API key."],
   });
 }
 

@@ -7733,7 +7733,7 @@ export interface operations {
                     readonly userId: string;
                     /** @description Identifier assigned by the device's manufacturer or operating system. */
                     readonly hardwareId: string;
-                    /** @description The device's WireGuard public key: 32 bytes in base64. */
+                    /** @description The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused. */
                     readonly publicKey: string;
                     readonly appVersion?: string;
                     readonly os?: string;
@@ -11956,7 +11956,7 @@ export interface operations {
             readonly content: {
                 readonly "application/json": {
                     readonly name: string;
-                    /** @description The device's WireGuard public key: 32 bytes in base64. */
+                    /** @description The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused. */
                     readonly publicKey: string;
                     /** @description The ticket of the challenge. */
                     readonly ticket: string;
@@ -12114,7 +12114,7 @@ export interface operations {
         readonly requestBody: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description The device's WireGuard public key: 32 bytes in base64. */
+                    /** @description The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused. */
                     readonly publicKey: string;
                 };
             };

@@ -10,9 +10,9 @@ export const peopleErrors = {
   },
   device_key_taken: {
     status: 409,
-    title: "Another device has this public key",
-    explanation: "A WireGuard public key identifies one device in the tenant.",
-    remedy: "Generate a new key pair on the device, or delete the device that has the key.",
+    title: "Another device or gateway has this public key",
+    explanation: "A WireGuard public key belongs to one device or gateway of the tenant.",
+    remedy: "Generate a new key pair on the device, or delete the device or gateway that has the key.",
   },
   device_limit_reached: {
     status: 409,

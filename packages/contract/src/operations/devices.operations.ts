@@ -54,7 +54,8 @@ export const enrolDevice = operation({
     }),
     publicKey: Type.String({
       pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$",
-      description: "The device's WireGuard public key: 32 bytes in base64.",
+      description:
+        "The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused.",
     }),
     appVersion: Type.Optional(shortText(120)),
     os: Type.Optional(shortText(120)),

@@ -43,7 +43,8 @@ export const readMyDevice = operation({
 
 const NewPublicKey = Type.Unsafe<string>({
   ...PublicKey,
-  description: "The device's WireGuard public key: 32 bytes in base64.",
+  description:
+    "The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused.",
 });
 
 export const createMyKeyChallenge = operation({

@@ -21,6 +21,9 @@ const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys
 /** Elements are compared at each check of the rules if there are at most this many, otherwise less often. */
 const elementsPerCheck = 5_000;
 
+/** A part of the tunnel that another program can change or remove. */
+export type TunnelPart = "interface" | "peers" | "addresses" | "routes";
+
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
   readonly #programs: ProgramRunner;
@@ -125,14 +128,11 @@ export class Kernel {
     return used;
   }
 
-  /** Repairs what other programs changed in the tunnel. @returns whether the interface was missing */
-  async repairTunnel(content: ConfigurationContent): Promise<boolean> {
-    if (!(await this.#wireGuard.exists())) {
-      await this.tunnel(content);
-      return true;
-    }
-    await this.#setPeersAndRoutes(content);
-    return false;
+  /** Repairs what other programs changed in the tunnel. @returns the parts that were changed */
+  async repairTunnel(content: ConfigurationContent): Promise<readonly TunnelPart[]> {
+    if (await this.#wireGuard.exists()) return this.#setPeersAndRoutes(content);
+    await this.tunnel(content);
+    return ["interface"];
   }
 
   /**
@@ -157,11 +157,14 @@ export class Kernel {
     }
   }
 
-  async #setPeersAndRoutes(content: ConfigurationContent): Promise<void> {
+  /** @returns the parts that another program changed since the last call */
+  async #setPeersAndRoutes(content: ConfigurationContent): Promise<readonly TunnelPart[]> {
     const own = content.settings.interface;
-    await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts));
-    await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`]);
-    await this.#wireGuard.setRoutes(tunnelBlocks(content));
+    const changed: TunnelPart[] = [];
+    if (await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts))) changed.push("peers");
+    if (await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])) changed.push("addresses");
+    if (await this.#wireGuard.setRoutes(tunnelBlocks(content))) changed.push("routes");
+    return changed;
   }
 
   /**

@@ -1,5 +1,7 @@
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
+
+import type { TunnelPart } from "../enforcement/kernel.ts";
 import type { NftState } from "../enforcement/nft-state.ts";
 
 /** A kernel that only records filters and tunnel. */
@@ -39,10 +41,14 @@ export class RecordingKernel {
     if (refusal !== undefined) throw new Error(refusal);
   }
 
-  async repairTunnel(content: ConfigurationContent): Promise<boolean> {
-    const wasMissing = this.content === undefined;
+  /** The parts of the tunnel that another program changed, apart from a removed interface. */
+  changedParts: readonly TunnelPart[] = [];
+
+  async repairTunnel(content: ConfigurationContent): Promise<readonly TunnelPart[]> {
+    const repaired = this.content === undefined ? (["interface"] as const) : this.changedParts;
+    this.changedParts = [];
     await this.tunnel(content);
-    return wasMissing;
+    return repaired;
   }
 
   /** The interface of the same machine. */

@@ -1,6 +1,6 @@
 import type { DevicePeer, Peer } from "@gatehouse/agent-protocol/gateway/configuration";
 import { HashTree, shareEntry } from "@gatehouse/agent-protocol/link/hash-tree";
-import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
+import { keyWeakness } from "@gatehouse/contract/wireguard-keys";
 import { hasEnded } from "../decisions/decide.ts";
 import type { CompiledDevice } from "../model/compiled-device.ts";
 import type { Model } from "../model/model.ts";
@@ -144,7 +144,8 @@ export class EligibleDevices {
     const principal = model.devices.get(id)?.principalIn(model.users, model.groups);
     if (link === undefined || principal === undefined || !principal.isActive) return undefined;
     if (hasEnded(principal, now)) return undefined;
-    return isLowOrderKey(link.publicKey) ? undefined : { principal, link };
+    // Records that predate the check of keys can have a weak one. Such a device is not a peer.
+    return keyWeakness(link.publicKey) === undefined ? { principal, link } : undefined;
   }
 }
 

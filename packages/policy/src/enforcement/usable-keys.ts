@@ -3,17 +3,18 @@
  * reports a key of another agent must not appear in one: no record of one agent may invalidate the configuration of
  * another.
  */
-import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
+import { type KeyWeakness, keyWeakness } from "@gatehouse/contract/wireguard-keys";
 import type { GatewayLink } from "./links.ts";
 
 /** Why a gateway's key cannot be used. */
-export type KeyFault = "low_order" | "key_of_device" | "key_of_gateway";
+export type KeyFault = KeyWeakness | "key_of_device" | "key_of_gateway";
 
 /** Links without their keys, one for each link, so that callers can compare by identity. */
 const withoutKey = new WeakMap<GatewayLink, GatewayLink>();
 
 /**
  * Removes the keys that cannot be used. Of gateways with one key, the oldest retains it, which has the smallest id.
+ * Of the encodings of one point, only the canonical one is usable, so that keys can be compared as texts.
  *
  * @param isDeviceKey whether a device has the key
  */
@@ -26,7 +27,7 @@ export function withUsableKeys(
   for (const id of [...links.keys()].sort()) {
     const publicKey = links.get(id)?.publicKey ?? null;
     if (publicKey === null) continue;
-    if (taken.has(publicKey) || isDeviceKey(publicKey) || isLowOrderKey(publicKey)) refused.add(id);
+    if (taken.has(publicKey) || isDeviceKey(publicKey) || keyWeakness(publicKey) !== undefined) refused.add(id);
     else taken.add(publicKey);
   }
   if (refused.size === 0) return links;
@@ -42,7 +43,8 @@ export function keyFault(
     readonly gateways: ReadonlyMap<string, GatewayLink>;
   },
 ): KeyFault | undefined {
-  if (isLowOrderKey(publicKey)) return "low_order";
+  const weakness = keyWeakness(publicKey);
+  if (weakness !== undefined) return weakness;
   for (const device of links.devices.values()) if (device.publicKey === publicKey) return "key_of_device";
   for (const [id, link] of links.gateways) {
     if (id !== gatewayId && link.publicKey === publicKey) return "key_of_gateway";

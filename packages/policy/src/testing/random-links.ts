@@ -21,7 +21,7 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
     fc.tuple(...ids.devices.map(() => fc.record({ isKnown: fc.nat(8), sources, country, key: fc.nat(3) }))),
     fc.tuple(
       ...ids.gateways.map(() =>
-        fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean(), claims: fc.nat(5), moves: fc.nat(5) }),
+        fc.record({ isKnown: fc.nat(8), relayEnabled: fc.boolean(), claims: fc.nat(8), moves: fc.nat(5) }),
       ),
     ),
   )
@@ -39,8 +39,9 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
     gateways: ids.gateways.flatMap((gatewayId, index) => {
       const { isKnown = 0, relayEnabled = false, claims = 0, moves = 5 } = gateways[index] ?? {};
       const own = keyOf(`gateway ${index}`);
-      // Some gateways claim the key of a device or of another gateway, or one that proves nothing.
-      const publicKey = { 0: deviceKey(0, 0), 1: keyOf("gateway 0"), 2: keyOf("") }[claims] ?? own;
+      // Some gateways claim the key of a device or of another gateway, in any encoding, or one that proves nothing.
+      const others = [deviceKey(0, 0), keyOf("gateway 0")];
+      const publicKey = [...others, ...others.map(aliasOf), keyOf("")][claims] ?? own;
       if (isKnown === 0) return [];
       return [
         {
@@ -63,6 +64,12 @@ export const randomLinks: fc.Arbitrary<LinkFacts> = fc
 
 function deviceKey(index: number, generation: number): string {
   return keyOf(`device ${index} ${generation}`);
+}
+
+/** Another encoding of the same point: X25519 ignores the highest bit. */
+function aliasOf(key: string): string {
+  const bytes = atob(key);
+  return btoa(bytes.slice(0, 31) + String.fromCharCode(bytes.charCodeAt(31) | 0x80));
 }
 
 /** The text as 32 bytes, in base64. */

@@ -1,6 +1,7 @@
 /** The link facts of the policy engine (tunnel addresses, keys, endpoints), from database rows. */
 import { isIP } from "node:net";
 import { PublicKey } from "@gatehouse/contract/network-values";
+import { keyWeakness } from "@gatehouse/contract/wireguard-keys";
 import type { RoutedDevice, RouteInputs } from "@gatehouse/policy/enforcement/device-routes";
 import { allComparable, type DeviceSources, noSources } from "@gatehouse/policy/enforcement/device-sources";
 import type { DeviceLink, GatewayLink, LinkFacts } from "@gatehouse/policy/enforcement/links";
@@ -50,7 +51,7 @@ export function routeInputsOf({ prefix, devices, gateways }: LinkRows, latest: n
 
 /** @param latest the latest valid time of an observation, in milliseconds since 1970 */
 export function routedDeviceOf(row: DeviceLinkRow, prefix: string, latest: number): RoutedDevice {
-  const isPeer = wireGuardKey.test(row.public_key);
+  const isPeer = wireGuardKey.test(row.public_key) && keyWeakness(row.public_key) === undefined;
   return { ...tunnelAddresses(prefix, row.number), isPeer, sources: sourcesOf(row, latest), country: null };
 }
 

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { enforcedConfiguration } from "@gatehouse/agent-protocol/gateway/agent-link";
 import type { ConfigurationEnvelope } from "@gatehouse/agent-protocol/gateway/configuration";
 import {
@@ -21,6 +20,7 @@ import {
 } from "@gatehouse/agent-protocol/gateway/frames";
 import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { Challenge } from "@gatehouse/agent-protocol/link/key-proof";
+import { publicKey } from "./operations/test-records.ts";
 import { isSignedBy, SimulatedAgent, type SimulatedKey, sha256 } from "./simulated-agent.ts";
 
 type Hello = Extract<AgentMessage, { type: "hello" }>;
@@ -69,7 +69,7 @@ export class SimulatedGateway extends SimulatedAgent<AgentMessage, ServerMessage
     super({ path: gatewayLinkPath, subprotocol: gatewayLinkSubprotocols[2] }, options.url, options.token);
     this.#options = options;
     this.verdict = options.verdict ?? (() => "apply");
-    this.publicKey = options.publicKey ?? randomBytes(32).toString("base64");
+    this.publicKey = options.publicKey ?? publicKey();
   }
 
   /** The resources of the applied configuration. */

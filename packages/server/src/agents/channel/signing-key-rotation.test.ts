@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { publicKey } from "../../testing/operations/test-records.ts";
 import { isSignedBy } from "../../testing/simulated-agent.ts";
 import { SimulatedGateway } from "../../testing/simulated-gateway.ts";
 import { startTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
@@ -46,7 +46,7 @@ test("connected agents are sent away and follow the new key, and offline agents 
     url,
     gatewayId: made.body.id,
     token: made.body.token,
-    publicKey: randomBytes(32).toString("base64"),
+    publicKey: publicKey(),
   });
   await gateway.connect();
   await until("the gateway has a configuration", () => gateway.name !== undefined);

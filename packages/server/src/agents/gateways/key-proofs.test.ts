@@ -291,6 +291,18 @@ test("a device's key is not stored after the token of its link was revoked", asy
   expect(await store(rotated)).toBe(claim.publicKey);
 });
 
+test("a device's key is not replaced by a key in another encoding than the canonical one", async () => {
+  const { made, key, token } = await newDevice();
+  await replicas.client.must.post(`/tenants/devices/${made.id}/reset-key`);
+  const bytes = Buffer.from(new SimulatedKey().publicKey, "base64");
+  bytes[31] = (bytes[31] ?? 0) | 0x80;
+  const claim = { publicKey: bytes.toString("base64"), proof: "valid", previousKey: undefined } as const;
+  const claimed = [{ deviceId: made.id, tokenHash: hashToken(token).toString("hex"), claim }];
+  await storeClaimedKeys(replicas.server.runner, replicas.tenant.id, claimed, new Date());
+  const { body } = await replicas.client.get(`/tenants/devices/${made.id}`);
+  expect(body.publicKey).toBe(key.publicKey);
+});
+
 test("a device proves its enrolled key, and replaces it with a proof or after a reset", async () => {
   const { made, key, agent } = await newDevice();
   const device = agent();

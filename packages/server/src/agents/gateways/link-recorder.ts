@@ -9,6 +9,8 @@ import { LinkWriter, type LinkWriterOptions } from "./link-writer.ts";
 const keyFaults: Readonly<Record<KeyFault | KeyClaimFault, string>> = {
   low_order:
     "The WireGuard public key is of small order. Delete the key in the agent's state folder and restart the agent",
+  not_canonical:
+    "The WireGuard public key is not the canonical encoding of its point. Delete the key in the agent's state folder and restart the agent",
   key_of_device:
     "A device has this WireGuard public key. Delete the key in the agent's state folder and restart the agent",
   key_of_gateway:

@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { setLastConnection } from "../../testing/last-connection.queries.ts";
+import { publicKey as newPublicKey } from "../../testing/operations/test-records.ts";
 import { startTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
@@ -21,8 +21,6 @@ beforeEach(async () => {
   tenantId = tenant.id;
 });
 afterAll(() => server.close());
-
-const newPublicKey = () => randomBytes(32).toString("base64");
 
 async function newUser(email = "ann@example.com") {
   return (await client.post("/tenants/users", { email })).body;

@@ -1,6 +1,6 @@
 /** Adds a device of a user: by an administrator's request, or when the user signs in on the device. */
 import type { Device } from "@gatehouse/contract/records/device";
-import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
+import { type KeyWeakness, keyWeakness } from "@gatehouse/contract/wireguard-keys";
 import { AppError, bodyField } from "../../platform/app-error.ts";
 import type { Granted } from "../../platform/authorization/granted.ts";
 import { newId } from "../../platform/ids.ts";
@@ -41,10 +41,17 @@ export interface EnrollingDevice {
   readonly session?: NewDeviceSession;
 }
 
+const weaknesses: Readonly<Record<KeyWeakness, string>> = {
+  low_order: "is of small order",
+  not_canonical: "is not the canonical encoding of its point",
+};
+
 /** @throws AppError invalid_body */
 export function requireUsableKey({ publicKey }: EnrollingDevice): void {
-  if (!isLowOrderKey(publicKey)) return;
-  const errors = [bodyField("/publicKey", "is of small order; generate a new key pair with wg genkey and wg pubkey")];
+  const weakness = keyWeakness(publicKey);
+  if (weakness === undefined) return;
+  const problem = `${weaknesses[weakness]}; generate a new key pair with wg genkey and wg pubkey`;
+  const errors = [bodyField("/publicKey", problem)];
   throw new AppError("invalid_body", { errors });
 }
 

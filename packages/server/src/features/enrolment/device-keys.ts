@@ -1,6 +1,6 @@
 /** Stores the keys that agents of devices have proved. Each change is audited and published to all replicas. */
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
-import { isLowOrderKey } from "@gatehouse/contract/wireguard-keys";
+import { keyWeakness } from "@gatehouse/contract/wireguard-keys";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../platform/command.ts";
 import { newId } from "../../platform/ids.ts";
@@ -93,7 +93,7 @@ function changedKeys(
     const known = knownKeyOf(row);
     if (claim === undefined || keyClaimFault(known, claim, at.getTime()) !== undefined) return [];
     const owner = owners.get(claim.publicKey) ?? row.id;
-    if (owner !== row.id || isLowOrderKey(claim.publicKey)) return [];
+    if (owner !== row.id || keyWeakness(claim.publicKey) !== undefined) return [];
     owners.set(claim.publicKey, row.id);
     const next = keyAfterClaim(known, claim);
     return next === known ? [] : [{ id: row.id, ...keyColumnsOf(next) }];

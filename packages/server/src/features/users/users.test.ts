@@ -1,6 +1,7 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { setLastConnection } from "../../testing/last-connection.queries.ts";
+import { publicKey } from "../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestClient, type TestServer } from "../../testing/test-server.ts";
 
 const unknownId = "01980000-0000-7000-8000-000000000000";
@@ -23,8 +24,8 @@ async function newUser(email = "ann@example.com") {
 }
 
 async function newDevice(userId: string) {
-  const publicKey = randomBytes(32).toString("base64");
-  return (await client.post("/tenants/devices", { name: "Laptop", userId, hardwareId: "HW1", publicKey })).body;
+  const device = { name: "Laptop", userId, hardwareId: "HW1", publicKey: publicKey() };
+  return (await client.post("/tenants/devices", device)).body;
 }
 
 async function eventsOf(id: string) {

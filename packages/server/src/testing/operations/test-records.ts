@@ -1,5 +1,5 @@
 /** Creates uniquely named records through the API. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomInt } from "node:crypto";
 import { expect } from "vitest";
 import { publishedTxt } from "../published-txt.ts";
 import type { TestClient, TestReply } from "../test-server.ts";
@@ -13,9 +13,11 @@ export function uniqueEmail(): string {
   return `person-${randomBytes(5).toString("hex")}@example.com`;
 }
 
-/** A WireGuard public key: 32 bytes in base64. */
+/** A WireGuard public key: 32 bytes in base64, of which the highest bit is not set. */
 export function publicKey(): string {
-  return randomBytes(32).toString("base64");
+  const bytes = randomBytes(32);
+  bytes[31] = randomInt(128);
+  return bytes.toString("base64");
 }
 
 /** A URL whose name never resolves (RFC 2606). */

@@ -43,7 +43,7 @@ const insertMany = statement<never, [tenantId: string, userId: string, count: nu
   `INSERT INTO devices (tenant_id, id, created_at, updated_at, name, user_id, hardware_id, public_key, app_version, os,
                         os_version, tags)
    SELECT $1, gen_random_uuid(), now(), now(), 'Device ' || number, $2::uuid, 'serial-' || number,
-          encode(sha256(convert_to($2::uuid::text || number, 'UTF8')), 'base64'), '', '', '', '{}'
+          encode(set_byte(sha256(convert_to($2::uuid::text || number, 'UTF8')), 31, 0), 'base64'), '', '', '', '{}'
    FROM generate_series(1, $3) AS number`,
 );
 

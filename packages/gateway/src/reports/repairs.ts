@@ -1,0 +1,39 @@
+/** Repairs of what other programs changed, which heartbeats report for some time. */
+import type { Clock } from "@gatehouse/agent-core/clock";
+import type { TunnelPart } from "../enforcement/kernel.ts";
+
+type RepairedPart = "filters" | TunnelPart;
+
+/** How long heartbeats report a repair. */
+const reportedMs = 10 * 60_000;
+
+export class Repairs {
+  readonly #interfaceName: string;
+  readonly #clock: Clock;
+  /** When each part was last restored, in milliseconds since 1970. */
+  readonly #repairedAt = new Map<RepairedPart, number>();
+
+  constructor(interfaceName: string, clock: Clock) {
+    this.#interfaceName = interfaceName;
+    this.#clock = clock;
+  }
+
+  record(part: RepairedPart): void {
+    this.#repairedAt.set(part, this.#clock.now());
+  }
+
+  warnings(): readonly string[] {
+    const from = this.#clock.now() - reportedMs;
+    return [...this.#repairedAt].flatMap(([part, at]) => (at < from ? [] : [this.#warning(part, at)]));
+  }
+
+  #warning(part: RepairedPart, at: number): string {
+    const name = this.#interfaceName;
+    const time = new Date(at).toISOString();
+    if (part === "filters") {
+      return `Another program changed the nftables table of the agent. The agent restored it at ${time}.`;
+    }
+    if (part === "interface") return `Another program removed the interface ${name}. The agent restored it at ${time}.`;
+    return `Another program changed the ${part} of the interface ${name}. The agent restored them at ${time}.`;
+  }
+}
