@@ -20,9 +20,6 @@ const mostShortUseMs = 10;
 /** Longer uses of a connection are also charged for the time beyond this one, in milliseconds. */
 const longUseMs = 100;
 
-/** The charge for a response, in milliseconds per byte: building objects, serialization and sending. */
-const responseByteMs = 10e-6;
-
 /** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
@@ -82,8 +79,8 @@ interface Waiting {
 
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
- * connections and evaluate access, and for their responses. A charge adds to the tenant's debt, which decreases by
- * `allowedShare` of the elapsed time. While the event loop is busy and other tenants are active, a tenant that uses
+ * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
+ * time. While the event loop is busy and other tenants are active, a tenant that uses
  * more than the mean slows down: its new requests pause until it has no debt.
  *
  * Requests that can take seconds are charged too late for that. While other tenants are active, such requests of a
@@ -120,16 +117,12 @@ export class TenantPace {
   startUse(tenantId: string): (pausedMs: number) => void {
     const [startedAt, activeBefore] = [this.#loop.nowMs(), this.#loop.activeMs()];
     return (pausedMs) => {
-      const usedMs = Math.max(0, this.#loop.nowMs() - startedAt - pausedMs);
-      const activeMs = Math.min(usedMs, this.#loop.activeMs() - activeBefore);
-      const ms = usedMs - activeMs * (1 - activeLoopShare);
+      const elapsedMs = this.#loop.nowMs() - startedAt;
+      const activeShare = elapsedMs > 0 ? (this.#loop.activeMs() - activeBefore) / elapsedMs : 0;
+      const usedMs = Math.max(0, elapsedMs - pausedMs);
+      const ms = usedMs * (1 - activeShare * (1 - activeLoopShare));
       this.charge(tenantId, Math.min(ms, mostShortUseMs) + Math.max(0, ms - longUseMs));
     };
-  }
-
-  /** Charges a tenant for a response that was built for it. */
-  responded(tenantId: string, bytes: number): void {
-    this.charge(tenantId, bytes * responseByteMs);
   }
 
   /** Whether no other tenant has sent requests recently. */
