@@ -109,6 +109,17 @@ test("a tenant with a few slow writes does not pause", async () => {
   }
 });
 
+test("a tenant that uses much less than another one does not pause, however many tenants are idle", async () => {
+  for (let index = 0; index < 100; index += 1) {
+    void pace.turn(`idle ${index}`);
+    pace.charge(`idle ${index}`, 2);
+  }
+  pace.charge("neighbour", 150);
+  attack(400);
+  expect(await pauseOf("neighbour")).toBe(0);
+  expect(await pauseOf("attacker")).toBeGreaterThan(0);
+});
+
 test("small debts do not cause pauses", async () => {
   attack(20);
   expect(await pauseOf("attacker")).toBe(0);

@@ -38,6 +38,9 @@ const busyShare = 0.7;
 /** Only a tenant whose usage exceeds the mean by this factor pauses: equal tenants differ by chance. */
 const tolerance = 1.4;
 
+/** Only a tenant with this part of the highest usage pauses: many idle tenants lower the mean. */
+const partOfHighest = 0.5;
+
 /** The number of long requests of a tenant that can wait. */
 const mostWaiting = 20;
 
@@ -268,7 +271,7 @@ export class TenantPace {
     this.#activeBefore = active;
     this.#surveyedAt = now;
     this.#activeTenants = 0;
-    let [users, usedMs] = [0, 0];
+    let [users, usedMs, highestMs] = [0, 0, 0];
     for (const [tenantId, account] of this.#accounts) {
       update(account, now);
       account.isActive = account.longRequests > 0 || now - account.seenAt <= activeMs;
@@ -280,8 +283,10 @@ export class TenantPace {
       }
       users += 1;
       usedMs += account.usedMs;
+      highestMs = Math.max(highestMs, account.usedMs);
     }
-    this.#mostUsedMs = isBusy ? (tolerance * usedMs) / users : Number.POSITIVE_INFINITY;
+    const fairMs = Math.max((tolerance * usedMs) / users, partOfHighest * highestMs);
+    this.#mostUsedMs = isBusy ? fairMs : Number.POSITIVE_INFINITY;
   }
 }
 
