@@ -169,10 +169,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
     const slicing = <Result>(work: Work<Result>) => inSlices(caller, work);
     if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply, slicing);
-    await replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply, slicing);
-    const bytes = Number(reply.getHeader("content-length"));
-    if (caller.tenantId !== undefined && bytes > 0) options.runner.pace.responded(caller.tenantId, bytes);
-    return reply;
+    return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply, slicing);
   }
 
   /**

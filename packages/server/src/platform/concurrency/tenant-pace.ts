@@ -11,14 +11,20 @@ const allowedShare = 0.5;
  */
 const activeLoopShare = 0.1;
 
-/** The charge for a response, in milliseconds per byte: building objects, serialization and sending. */
-const responseByteMs = 10e-6;
+/**
+ * The most that a use of a connection of up to `longUseMs` is charged, in milliseconds. Such a use mostly waits for
+ * processors, disks and other tenants.
+ */
+const mostShortUseMs = 10;
+
+/** Longer uses of a connection are also charged for the time beyond this one, in milliseconds. */
+const longUseMs = 100;
 
 /** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
-/** The maximum debt, in milliseconds. It bounds the pause of a request to two seconds. */
-const mostDebtMs = 1_000;
+/** The maximum debt, in milliseconds. It bounds the pause of a request to a second. */
+const mostDebtMs = 500;
 
 /** How long a tenant counts as active after a request, in milliseconds. */
 const activeMs = 100;
@@ -31,6 +37,9 @@ const busyShare = 0.7;
 
 /** Only a tenant whose usage exceeds the mean by this factor pauses: equal tenants differ by chance. */
 const tolerance = 1.4;
+
+/** Only a tenant with this part of the highest usage pauses: many idle tenants lower the mean. */
+const partOfHighest = 0.5;
 
 /** The number of long requests of a tenant that can wait. */
 const mostWaiting = 20;
@@ -73,8 +82,8 @@ interface Waiting {
 
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
- * connections and evaluate access, and for their responses. A charge adds to the tenant's debt, which decreases by
- * `allowedShare` of the elapsed time. While the event loop is busy and other tenants are active, a tenant that uses
+ * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
+ * time. While the event loop is busy and other tenants are active, a tenant that uses
  * more than the mean slows down: its new requests pause until it has no debt.
  *
  * Requests that can take seconds are charged too late for that. While other tenants are active, such requests of a
@@ -111,15 +120,12 @@ export class TenantPace {
   startUse(tenantId: string): (pausedMs: number) => void {
     const [startedAt, activeBefore] = [this.#loop.nowMs(), this.#loop.activeMs()];
     return (pausedMs) => {
-      const usedMs = Math.max(0, this.#loop.nowMs() - startedAt - pausedMs);
-      const activeMs = Math.min(usedMs, this.#loop.activeMs() - activeBefore);
-      this.charge(tenantId, usedMs - activeMs * (1 - activeLoopShare));
+      const elapsedMs = this.#loop.nowMs() - startedAt;
+      const activeShare = elapsedMs > 0 ? (this.#loop.activeMs() - activeBefore) / elapsedMs : 0;
+      const usedMs = Math.max(0, elapsedMs - pausedMs);
+      const ms = usedMs * (1 - activeShare * (1 - activeLoopShare));
+      this.charge(tenantId, Math.min(ms, mostShortUseMs) + Math.max(0, ms - longUseMs));
     };
-  }
-
-  /** Charges a tenant for a response that was built for it. */
-  responded(tenantId: string, bytes: number): void {
-    this.charge(tenantId, bytes * responseByteMs);
   }
 
   /** Whether no other tenant has sent requests recently. */
@@ -265,7 +271,7 @@ export class TenantPace {
     this.#activeBefore = active;
     this.#surveyedAt = now;
     this.#activeTenants = 0;
-    let [users, usedMs] = [0, 0];
+    let [users, usedMs, highestMs] = [0, 0, 0];
     for (const [tenantId, account] of this.#accounts) {
       update(account, now);
       account.isActive = account.longRequests > 0 || now - account.seenAt <= activeMs;
@@ -277,8 +283,10 @@ export class TenantPace {
       }
       users += 1;
       usedMs += account.usedMs;
+      highestMs = Math.max(highestMs, account.usedMs);
     }
-    this.#mostUsedMs = isBusy ? (tolerance * usedMs) / users : Number.POSITIVE_INFINITY;
+    const fairMs = Math.max((tolerance * usedMs) / users, partOfHighest * highestMs);
+    this.#mostUsedMs = isBusy ? fairMs : Number.POSITIVE_INFINITY;
   }
 }
 
