@@ -47,6 +47,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   "packages/server/src/platform/audit/tampering.test.ts": 35,
   "packages/server/src/testing/faults/hostile-bodies.test.ts": 30,
   "packages/server/src/features/access/impact/ledger.test.ts": 25,
+  "packages/server/src/compare-policy-order.test.ts": 20,
   "packages/cli/src/gatehouse.test.ts": 25,
   "packages/cli/src/serve-acme.pebble.test.ts": 23,
   "packages/server/src/testing/cached-answers.property.test.ts": 20,

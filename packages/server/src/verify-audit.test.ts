@@ -64,7 +64,10 @@ afterAll(async () => {
 /** A tenant whose record is signed through position 9, and has an unsigned entry at position 10. */
 async function signedTenant(): Promise<TestTenant> {
   const made = await server.newTenant();
-  for (const name of ["One", "Two", "Three", "Four"]) await made.client.post("/tenants/groups", { name });
+  const { must } = made.client;
+  for (const name of ["One", "Two"]) await must.post("/tenants/groups", { name });
+  await must.post("/tenants/policies", { name: "Three", type: "PRIVATE", action: false });
+  await must.post("/tenants/policies", { name: "Four", type: "PRIVATE", action: true });
   await sign();
   await made.client.post("/tenants/groups", { name: "Five" });
   return made;
@@ -138,7 +141,18 @@ interface Edit {
   readonly edit: () => Promise<unknown>;
   /** Whether the edit can be found without a head from outside the database, with --live. */
   readonly alone: boolean;
+  /** A finding that there must be. */
+  readonly message?: RegExp;
 }
+
+const privateOrder = /^The order of the PRIVATE policies is not as their entries left it/;
+/** Sets the positions of the PRIVATE policies, without the check of unique positions. */
+const place = (order: string) =>
+  owner.query(
+    `SET session_replication_role = replica;
+     UPDATE policies SET "order" = ${order} WHERE tenant_id = '${tenant.id}' AND type = 'PRIVATE';
+     SET session_replication_role = DEFAULT`,
+  );
 
 const edits: readonly Edit[] = [
   { name: "1: the JSON of an entry", alone: true, edit: () => event(7, 'after = \'{"name": "Forged"}\'') },
@@ -267,6 +281,21 @@ const edits: readonly Edit[] = [
       await deleteCheckpoints();
     },
   },
+  { name: "25: two policies swapped", alone: true, edit: () => place('3 - "order"'), message: privateOrder },
+  { name: "26: all positions negated", alone: true, edit: () => place('-"order"'), message: privateOrder },
+  { name: "27: two policies with one position", alone: true, edit: () => place("1"), message: privateOrder },
+  {
+    name: "28: one policy moved behind another one",
+    alone: true,
+    edit: () => place(`"order" + CASE name WHEN 'Three' THEN 5 ELSE 0 END`),
+    message: privateOrder,
+  },
+  {
+    name: "29: the default policy moved",
+    alone: true,
+    edit: () => sql(`UPDATE policies SET "order" = 0 WHERE tenant_id = $1 AND is_default`, tenant.id),
+    message: /^The order of the INTERNET policies is not as their entries left it/,
+  },
 ];
 
 /** Edits after which the running server must not sign the record: they contradict the head that it signed. */
@@ -277,12 +306,15 @@ test("an unchanged database has no problem", async () => {
   expect(await problemsOf({ live: true })).toEqual([]);
 });
 
-test.each(edits)("edit $name is found, and the running server does not sign it", async ({ name, edit, alone }) => {
+test.each(edits)("edit $name is found, and the running server does not sign it", async (each) => {
+  const { name, edit, alone, message = /./ } = each;
   tenant = await signedTenant();
   const restore = await copyTenant(owner, tenant.id);
   try {
     await edit();
-    expect((await problemsOf({ live: true })).length).toBeGreaterThan(0);
+    expect(await problemsOf({ live: true })).toContainEqual(
+      expect.objectContaining({ message: expect.stringMatching(message) }),
+    );
     const empty = path.join(folder, randomBytes(4).toString("hex"));
     expect((await problemsOf({ live: true }, empty)).length > 0).toBe(alone);
     if (contradicting.has(Number.parseInt(name, 10))) {

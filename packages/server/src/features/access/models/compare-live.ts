@@ -1,9 +1,13 @@
-/** Compares the records that decide access with the state that their latest audited change left. */
+/** Compares the records that decide access, and the order of policies, with the state that their entries left. */
+import { policyTypes } from "@gatehouse/contract/records/policy";
+import type { PolicyFacts } from "@gatehouse/policy/model/facts";
 import { type OfferedProtocols, portsOf } from "@gatehouse/policy/model/protocol-lists";
 import { finish } from "@gatehouse/policy/work";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
-import { readHistoryAt } from "../history/history.queries.ts";
+import { auditedOrders } from "../history/audited-order.ts";
+import { type HistoryRow, readHistoryAt } from "../history/history.queries.ts";
 import { factsOfHistory } from "../history/history.ts";
+import { readPolicyPositions } from "../history/policy-orders.queries.ts";
 import { type FactRows, readAllFacts } from "./facts.queries.ts";
 
 /** Fields that no entry contains: the observed state of gateways, and the ends of device sessions. */
@@ -26,13 +30,13 @@ const nouns: Readonly<Record<keyof FactRows, string>> = {
 /** @returns the differences, as sentences */
 export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]> {
   const { facts, generation } = await readAllFacts(tx);
-  const rows = await readHistoryAt(tx, generation ?? 0);
+  const rows = await withAuditedOrders(tx, await readHistoryAt(tx, generation ?? 0));
   const history = finish(factsOfHistory(rows));
   // Versions from before rules read sessions do not contain them.
   const withoutSession = new Set(
     rows.flatMap((row) => (row.kind === "device" && !("session" in (row.facts ?? {})) ? [row.record] : [])),
   );
-  return (Object.keys(nouns) as (keyof FactRows)[]).flatMap((kind) => {
+  const found = (Object.keys(nouns) as (keyof FactRows)[]).flatMap((kind) => {
     const textOf = (record: { readonly id: string }) =>
       JSON.stringify(record, (key, value: unknown) => {
         if (observedFields[kind]?.includes(key) === true) return undefined;
@@ -52,5 +56,33 @@ export async function compareLiveFacts(tx: TenantTx): Promise<readonly string[]>
     }
     for (const id of audited.keys()) found.push(`The ${nouns[kind]} ${id} is gone, but no entry records its deletion.`);
     return found;
+  });
+  return [...found, ...differingOrders(history.policies, await readPolicyPositions(tx))];
+}
+
+/** The history, with the orders of policies that entries explain instead of the stored ones. */
+async function withAuditedOrders(tx: TenantTx, rows: readonly HistoryRow[]): Promise<readonly HistoryRow[]> {
+  const isDefault = ({ kind, facts }: HistoryRow) => kind === "policy" && (facts as PolicyFacts).isDefault; // of a policy
+  const orders = await auditedOrders(tx, new Set(rows.filter(isDefault).map(({ record }) => record)));
+  return rows.map((row) => {
+    const facts = row.kind === "policy-order" ? orders.get(row.record) : undefined;
+    return facts === undefined ? row : { ...row, facts };
+  });
+}
+
+/**
+ * The first policy of each type that has another position. Missing and added policies are reported as such.
+ *
+ * @param audited the policies of each type, in their order
+ * @param positions the positions in the database, by id
+ */
+function differingOrders(audited: readonly PolicyFacts[], positions: ReadonlyMap<string, number>): readonly string[] {
+  return policyTypes.flatMap((type) => {
+    const ids = audited.filter((policy) => policy.type === type).map(({ id }) => id);
+    const index = ids.findIndex((id, at) => positions.has(id) && positions.get(id) !== at + 1);
+    const id = ids[index];
+    if (id === undefined) return [];
+    const difference = `the policy ${id} has position ${positions.get(id)} instead of ${index + 1}`;
+    return [`The order of the ${type} policies is not as their entries left it: ${difference}.`];
   });
 }

@@ -92,11 +92,14 @@ function resourceOf(state: object | undefined): string | undefined {
 }
 
 /**
- * Whether a change may move other policies. A deletion keeps the order of the others. An update shows no order, or an
- * unchanged one, unless it moves the policy.
+ * Whether a change may move other policies. A deletion keeps the order of the others. A complete entry of an update
+ * shows an unchanged order, unless the update moves the policy. Entries of documents show the order of moved policies
+ * only. That order can be unchanged, if policies before the moved one were deleted.
  */
 function mayMoveOthers(before: object | undefined, after: object | undefined): boolean {
-  return after !== undefined && (before === undefined || orderIn(before) !== orderIn(after));
+  if (after === undefined) return false;
+  const isComplete = "createdAt" in after;
+  return before === undefined || orderIn(before) !== orderIn(after) || (!isComplete && "order" in after);
 }
 
 function lifetimeIn(group: object | undefined): unknown {
