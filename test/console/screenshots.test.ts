@@ -56,6 +56,8 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     const enrol = async (userId: string, machine: string) => {
       letter += 1;
       await activate(world.server, tenantId, userId);
+      // Recorded, so that previews of access learn that the user is active.
+      await client.must.patch(`/tenants/users/${userId}`, { maxDevices: 5 });
       const publicKey = `${String.fromCharCode(102 + letter).repeat(42)}A=`;
       await enrolBySignIn(world, { tenantId, userId, machine, publicKey });
     };

@@ -163,7 +163,7 @@ export const settings = {
   ),
   smtpUrl: secret(
     smtpUrl,
-    "SMTP server for mail to users, such as smtp://user:password@mail.example.com:587. By default, no mail is sent.",
+    "SMTP server for email to users, such as smtp://user:password@mail.example.com:587. By default, no email is sent.",
   ),
   mailFrom: optional(emailAddress, "Sender address of emails. Required with an SMTP server."),
   mailsPerTenant: setting(

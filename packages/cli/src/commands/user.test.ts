@@ -25,7 +25,7 @@ test("user invite-link shows a link and a code, which list-links does not, and r
   expect((await gatehouse("user", "revoke-link", user.id, id)).output).toBe(`Revoked the enrolment link ${id}.\n`);
   expect(JSON.parse((await gatehouse("user", "list-links", user.id, "--json")).output)).toEqual([]);
   const refused = await gatehouse("user", "invite-link", user.id, "--notify");
-  expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("Mail is not configured")]);
+  expect([refused.code, refused.errors]).toEqual([1, expect.stringContaining("Email is not configured")]);
 });
 
 test("settings set changes the settings of sign-in", async () => {

@@ -25,7 +25,7 @@ export function addUserCommands(program: Command): void {
       "Creates a link and a short code, and shows them once. The user registers a passkey with either, within seven days.",
     )
     .argument("<user>", "the user's id or email address", parseUser)
-    .addOption(new Option("--notify", "Send the link to the user by mail."))
+    .addOption(new Option("--notify", "Send the link to the user by email."))
     .action(createLink)
     .addHelpText("after", "\nExample:\n  gatehouse user invite-link ann@example.com --notify");
   const list = user
@@ -50,7 +50,7 @@ async function createLink(user: string, options: LinkOptions): Promise<void> {
   const { id } = await userOf(client, user);
   const made = await client.call((gatehouse) => gatehouse.post(linksPath, { path: { id }, body }), isNewEnrolmentLink);
   const lines = [
-    options.notify === true ? "Created an enrolment link. The user gets it by mail." : "Created an enrolment link.",
+    options.notify === true ? "Created an enrolment link. The user gets it by email." : "Created an enrolment link.",
     "",
     `  Id       ${made.id}`,
     `  Link     ${made.url}`,
@@ -80,7 +80,7 @@ async function listLinks(user: string, options: ApiOptions): Promise<void> {
     link.usedAt ?? "no",
     link.mail?.status ?? "none",
   ]);
-  await writeLines(tableLines(["ID", "CREATED", "EXPIRES", "USED", "MAIL"], rows));
+  await writeLines(tableLines(["ID", "CREATED", "EXPIRES", "USED", "EMAIL"], rows));
 }
 
 async function revokeLink(user: string, linkId: string, options: ApiOptions): Promise<void> {

@@ -2706,7 +2706,7 @@ export interface paths {
         readonly post?: never;
         /**
          * Revoke an enrolment link
-         * @description Requires every permission that the user holds. A mail with the link that was not sent yet is cancelled.
+         * @description Requires every permission that the user holds. An email with the link that was not sent yet is cancelled.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -3756,7 +3756,7 @@ export interface components {
             readonly groups?: readonly string[];
             /** @description Roles to assign to the user directly; none if omitted. */
             readonly roles?: readonly string[];
-            /** @description Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL. */
+            /** @description Whether to send the user an email with the link. Requires GATEHOUSE_SMTP_URL. */
             readonly notify?: boolean;
         };
         /** @description The reasons and consequences of a decision. */
@@ -4355,7 +4355,7 @@ export interface components {
             readonly endReason?: "sign-in-required" | "signed-out" | "signed-out-at-provider" | "device-deactivated" | "user-deactivated" | "passkeys-reset" | "provider-deleted";
             readonly endedBy?: components["schemas"]["DeviceSessionEnder"];
         };
-        /** @description A mail to a user. */
+        /** @description An email to a user. */
         readonly Mail: {
             /** @enum {string} */
             readonly status: "pending" | "sent" | "failed";
@@ -4364,7 +4364,7 @@ export interface components {
              * @description Time of the latest attempt, or of the request.
              */
             readonly updatedAt: string;
-            /** @description Why the latest attempt failed. A mail fails if the SMTP server refuses it, or if it was not accepted within 24 hours. */
+            /** @description Why the latest attempt failed. An email fails if the SMTP server refuses it, or if it was not accepted within 24 hours. */
             readonly error?: string;
         };
         /** @description A fact that is not true but would have to be. Each list contains at most 100 entries. */
@@ -6917,7 +6917,7 @@ export interface operations {
         readonly requestBody?: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL. */
+                    /** @description Whether to send the user an email with the link. Requires GATEHOUSE_SMTP_URL. */
                     readonly notify?: boolean;
                 };
             };
@@ -12594,7 +12594,7 @@ export interface operations {
         readonly requestBody?: {
             readonly content: {
                 readonly "application/json": {
-                    /** @description Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL. */
+                    /** @description Whether to send the user an email with the link. Requires GATEHOUSE_SMTP_URL. */
                     readonly notify?: boolean;
                 };
             };

@@ -50,7 +50,7 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
           onChange={setPerson}
           required
         />
-        <Button type="submit" variant="default" loading={create.isPending}>
+        <Button type="submit" variant="default" className="phone-wide" loading={create.isPending}>
           {t("enrolmentLinks.createFor")}
         </Button>
       </Group>

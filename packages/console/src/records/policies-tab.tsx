@@ -58,9 +58,9 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.found.columns.policy")}</Table.Th>
+                <Table.Th>{t("records.policiesTab.action")}</Table.Th>
                 <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
                 <Table.Th>{t("access.found.columns.resources")}</Table.Th>
-                <Table.Th>{t("records.policiesTab.action")}</Table.Th>
                 <Table.Th className="one-line roomy">{t("records.policiesTab.changed")}</Table.Th>
               </Table.Tr>
             </Table.Thead>
@@ -70,6 +70,13 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
                   <Table.Td>
                     <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
                   </Table.Td>
+                  <Table.Td miw={actionWidth}>
+                    {!policy.active ? (
+                      <Status tone="idle">{t("records.status.inactive")}</Status>
+                    ) : (
+                      <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
+                    )}
+                  </Table.Td>
                   <Table.Td miw={nameWidth} data-label={t("records.policiesTab.subjects")}>
                     <Subjects policy={policy} />
                   </Table.Td>
@@ -78,13 +85,6 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
                       t("records.policiesTab.allResources")
                     ) : (
                       <RecordLinks path="resources" records={policy.resources} />
-                    )}
-                  </Table.Td>
-                  <Table.Td miw={actionWidth}>
-                    {!policy.active ? (
-                      <Status tone="idle">{t("records.status.inactive")}</Status>
-                    ) : (
-                      <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
                     )}
                   </Table.Td>
                   <Table.Td data-label={t("records.policiesTab.changed")} className="roomy">

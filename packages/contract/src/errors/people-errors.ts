@@ -1,6 +1,6 @@
 import type { ErrorDefinition } from "./definition.ts";
 
-/** Errors of users, groups, roles, devices, sign-in and mail. */
+/** Errors of users, groups, roles, devices, sign-in and email. */
 export const peopleErrors = {
   email_taken: {
     status: 409,
@@ -207,11 +207,11 @@ export const peopleErrors = {
   },
   mail_not_configured: {
     status: 409,
-    title: "Mail is not configured",
+    title: "Email is not configured",
     explanation:
       "The request has `notify`, but the setting GATEHOUSE_SMTP_URL names no SMTP server. Nothing was changed. Without `notify`, create an enrolment link for the user and hand it over.",
     remedy:
-      "Repeat the request without `notify`, create a link with `POST /tenants/users/{id}/enrolment-links`, and hand it over. To send mail, set GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM.",
+      "Repeat the request without `notify`, create a link with `POST /tenants/users/{id}/enrolment-links`, and hand it over. To send email, set GATEHOUSE_SMTP_URL and GATEHOUSE_MAIL_FROM.",
   },
   mail_limit_reached: {
     status: 429,

@@ -5,9 +5,9 @@ import { closedObject } from "../schema.ts";
 
 const tag = "Sign-in";
 
-/** The field of requests that can send a mail. */
+/** The field of requests that can send an email. */
 export const Notify = Type.Boolean({
-  description: "Whether to send the user a mail with the link. Requires GATEHOUSE_SMTP_URL.",
+  description: "Whether to send the user an email with the link. Requires GATEHOUSE_SMTP_URL.",
 });
 
 export const createEnrolmentLink = operation({
@@ -53,7 +53,7 @@ export const deleteEnrolmentLink = operation({
   tag,
   summary: "Revoke an enrolment link",
   description:
-    "Requires every permission that the user holds. A mail with the link that was not sent yet is cancelled.",
+    "Requires every permission that the user holds. An email with the link that was not sent yet is cancelled.",
   access: "users:write",
   refusedInSets: "it changes how a person signs in",
   parameters: { id: "uuid", linkId: "uuid" },

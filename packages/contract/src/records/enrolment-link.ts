@@ -1,16 +1,16 @@
 import Type, { type Static } from "typebox";
 import { component, oneOf, Timestamp, Uuid } from "../schema.ts";
 
-/** The states of a mail. */
+/** The states of an email. */
 export const mailStatuses = ["pending", "sent", "failed"] as const;
 
-export const Mail = component("Mail", "A mail to a user.", {
+export const Mail = component("Mail", "An email to a user.", {
   status: oneOf(mailStatuses),
   updatedAt: Type.Unsafe<string>({ ...Timestamp, description: "Time of the latest attempt, or of the request." }),
   error: Type.Optional(
     Type.String({
       description:
-        "Why the latest attempt failed. A mail fails if the SMTP server refuses it, or if it was not accepted within 24 hours.",
+        "Why the latest attempt failed. An email fails if the SMTP server refuses it, or if it was not accepted within 24 hours.",
     }),
   ),
 });

@@ -189,6 +189,7 @@ export const access = {
     in: "in {{country}}",
     mark: "?",
     now: "now",
+    reachWhen: "reach when",
     what: "What can <person></person> on <device></device> <verb>reach</verb> <when></when>",
     when: "when",
     who: "Who can reach <thing></thing> <when></when>",

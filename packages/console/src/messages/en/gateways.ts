@@ -77,7 +77,7 @@ export const gateways = {
     domainsHelp: "One per line. The longest matching domain applies.",
     edit: "Edit settings",
     editTitle: "Site settings of “{{name}}”",
-    invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com = 192.0.2.53",
+    invalidLine: "“{{line}}” is not a domain with resolvers. Example: corp.example.com\u00a0=\u00a0192.0.2.53",
     machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
     networksDerived:
@@ -169,7 +169,9 @@ export const gateways = {
       failed: "Not readable",
       firstApplied: "First applied",
       heartbeat: "Last heartbeat",
+      hide: "Hide last report",
       show: "Show last report",
+      status: "Status",
       title: "Last report",
     },
     none: "None yet",

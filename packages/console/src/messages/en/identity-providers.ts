@@ -22,7 +22,7 @@ export const identityProviders = {
     clientSecretHelp: "Stored encrypted and never shown again. Leave empty for a public client.",
     clientSecretKept: "Leave empty to keep the stored secret.",
     firstSignIn: "Who may sign in for the first time",
-    firstSignInHelp: "With an account of the provider that belongs to no user yet.",
+    firstSignInHelp: "Applies to accounts of the provider that belong to no user yet.",
     groupsClaim: "Groups claim",
     groupsClaimHelp:
       "The claim with the names of a person’s groups. A person joins every group that lists one of these names under “Identity provider groups”.",

@@ -57,7 +57,7 @@ export const users = {
   },
   fields: {
     attributes: "Attributes",
-    attributesHelp: "One per line, for admission rules. Example: department = Engineering",
+    attributesHelp: "One per line, for admission rules. Example: department\u00a0=\u00a0Engineering",
     email: "Email address",
     firstName: "First name",
     groups: "Groups",
@@ -77,7 +77,7 @@ export const users = {
     addresses_one: "{{count, number}} email address",
     addresses_other: "{{count, number}} email addresses",
     again: "Resend invitation",
-    againDone: "Invitation sent again by mail",
+    againDone: "Invitation sent again by email",
     cannotInvite: "These addresses cannot be invited and are skipped",
     createGroup: "Create group “{{name}}”",
     done_one: "{{count, number}} user invited",
@@ -92,7 +92,7 @@ export const users = {
     invited: "Invited: {{names}}",
     line: "Line {{line}}: {{reason}}",
     missing: "Enter at least one email address.",
-    notify: "Send each person a link by mail",
+    notify: "Send each person a link by email",
     notInvited: "These addresses were not invited",
     problems: {
       duplicate: "{{email}} is a duplicate",

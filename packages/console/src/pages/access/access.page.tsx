@@ -32,7 +32,7 @@ export function AccessPage() {
         onChange={(view) => change({ view }, true)}
         data={views.map(({ value, label }) => ({ value, label }))}
         style={{ alignSelf: "start" }}
-        className="views"
+        className="views page-views"
       />
       {query.view === "graph" ? (
         <Suspense fallback={<Skeleton height={420} aria-busy />}>

@@ -43,10 +43,14 @@ const denied = sample("AccessDecision", {
   }),
 });
 
-test.each(["can", "what", "who"])("the time has the same word on a phone in the view %s", async (view) => {
+test.each([
+  ["can", t("access.question.when")],
+  ["what", t("access.question.reachWhen")],
+  ["who", t("access.question.when")],
+])("the time has a word on a phone in the view %s", async (view, word) => {
   openConsole(`/access?view=${view}`);
   const region = await screen.findByRole("region", { name: t("access.query.region") });
-  expect(region.querySelector(".when")?.getAttribute("data-word")).toBe(t("access.question.when"));
+  expect(region.querySelector(".when")?.getAttribute("data-word")).toBe(word);
 });
 
 describe("whether someone can reach a resource", () => {

@@ -63,9 +63,10 @@ interface WhenProps {
 }
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
+  // On a narrow screen, each field needs a word. The verb, which has no field, shares the line of the time.
+  const word = query.view === "what" ? t("access.question.reachWhen") : t("access.question.when");
   return (
-    // On a narrow screen, each field needs a word.
-    <span className="when" data-word={t("access.question.when")}>
+    <span className="when" data-word={word}>
       <span className="when-field">
         <InputBase
           component="button"

@@ -19,7 +19,7 @@ test("only a session that has begun can have no end, and the page says why other
   const rowOf = async (name: string) => within(await screen.findByRole("row", { name: new RegExp(name) }));
   (await rowOf("Laptop")).getByText(t("deviceSessions.noEnd"));
   expect((await rowOf("Phone")).queryByText(t("deviceSessions.noEnd"))).toBeNull();
-  screen.getByText(/^A device connects once it is enrolled/);
+  screen.getByText(/^A device can connect as soon as it is enrolled/);
 });
 
 test("the list is filtered by a person, whom the filter finds", async () => {

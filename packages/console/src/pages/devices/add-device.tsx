@@ -19,7 +19,7 @@ export function AddDevice({ close }: { readonly close: () => void }) {
         <Text>
           {t("devices.add.text")} <GuideLink to="device#enrol" />
         </Text>
-        <CopyText text={page} style={{ alignSelf: "flex-start" }} data-autofocus>
+        <CopyText text={page} className="phone-wide" style={{ alignSelf: "flex-start" }} data-autofocus>
           {t("devices.add.copyPage")}
         </CopyText>
         <Text>{t("devices.add.link")}</Text>

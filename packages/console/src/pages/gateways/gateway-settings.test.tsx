@@ -59,14 +59,29 @@ test("shows the last report of the gateway as rows, with times in the format of 
   const user = openConsole(`/gateways/${id}`);
   const panel = await findPanel(t("gateways.sync.title"));
   await click(user, t("gateways.sync.lastReport.show"));
-  const row = (key: "title" | "heartbeat" | "firstApplied" | "error") =>
+  const row = (key: "status" | "heartbeat" | "firstApplied" | "error") =>
     panel.getByText(t(`gateways.sync.lastReport.${key}`)).nextElementSibling?.textContent;
   await panel.findByText(t("gateways.sync.lastReport.NOT_REACHABLE"));
-  expect(row("title")).toBe(t("gateways.sync.lastReport.NOT_REACHABLE"));
+  expect(row("status")).toBe(t("gateways.sync.lastReport.NOT_REACHABLE"));
   expect(row("heartbeat")).toBe(formatRelativeTime(lastOnline, Date.now()));
   expect(row("firstApplied")).toBe(formatRelativeTime(deployedOn, Date.now()));
   expect(row("error")).toBe("The port is in use");
   expect(panel.queryByText(/\dZ/)).toBeNull();
+});
+
+test("shows the last report below the status of the configuration, and hides it again", async () => {
+  mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+  mockApi.answer("get", "/tenants/gateways/{id}/sync", sample("GatewaySync", { state: "applied" }));
+  mockApi.answer("post", "/tenants/gateways/{id}/test-configuration", { status: "ONLINE", details: "It is online." });
+  const user = openConsole(`/gateways/${id}`);
+  const panel = await findPanel(t("gateways.sync.title"));
+  await click(user, t("gateways.sync.lastReport.show"));
+  const title = await panel.findByRole("heading", { name: t("gateways.sync.lastReport.title") });
+  const follows = panel.getByText(t("gateways.sync.states.applied")).compareDocumentPosition(title);
+  expect(follows & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+  await click(user, t("gateways.sync.lastReport.hide"));
+  await panel.findByRole("button", { name: t("gateways.sync.lastReport.show") });
+  expect(panel.queryByRole("heading", { name: t("gateways.sync.lastReport.title") })).toBeNull();
 });
 
 describe("domains as text", () => {

@@ -1,8 +1,8 @@
 /** Whether a gateway enforces the current configuration, and the reason if it does not. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Alert, Box, Button, Code, Skeleton, Stack, Text } from "@mantine/core";
+import { Alert, Box, Button, Code, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useMutation, useQuery } from "@tanstack/react-query";
-import type { ComponentProps } from "react";
+import { type ComponentProps, useId } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
@@ -33,21 +33,26 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
       return { status, error, lastOnline, deployedOn };
     },
   });
+  const isShown = report.data !== undefined;
+  const area = useId();
   return (
     <Panel
       title={t("gateways.sync.title")}
       actions={
         canWrite && (
-          <Button size="xs" variant="default" loading={report.isPending} onClick={() => report.mutate()}>
-            {t("gateways.sync.lastReport.show")}
+          <Button
+            size="xs"
+            variant="default"
+            aria-expanded={isShown}
+            aria-controls={area}
+            loading={report.isPending}
+            onClick={() => (isShown ? report.reset() : report.mutate())}
+          >
+            {isShown ? t("gateways.sync.lastReport.hide") : t("gateways.sync.lastReport.show")}
           </Button>
         )
       }
     >
-      <div aria-live="polite">
-        {report.data !== undefined && <LastReport report={report.data} />}
-        {report.error !== null && <Reported tone="bad" words={t("gateways.sync.lastReport.failed")} />}
-      </div>
       {error !== null ? (
         <ProblemNotice error={error} retry={refetch} />
       ) : data === undefined ? (
@@ -58,6 +63,10 @@ export function GatewaySyncPanel({ id, refreshMs }: GatewaySyncPanelProps) {
       ) : (
         <SyncState sync={data} />
       )}
+      <div id={area} aria-live="polite">
+        {report.data !== undefined && <LastReport report={report.data} />}
+        {report.error !== null && <Reported tone="bad" words={t("gateways.sync.lastReport.failed")} />}
+      </div>
     </Panel>
   );
 }
@@ -107,8 +116,11 @@ interface ReportedProps {
 function Reported({ tone, words, facts = [] }: ReportedProps) {
   const result = <Status tone={tone}>{words}</Status>;
   return (
-    <Box mb="md">
-      <Facts facts={[{ label: t("gateways.sync.lastReport.title"), value: result }, ...facts]} />
+    <Box component="section" className="form-section" mt="md">
+      <Title order={3} mb="xs">
+        {t("gateways.sync.lastReport.title")}
+      </Title>
+      <Facts facts={[{ label: t("gateways.sync.lastReport.status"), value: result }, ...facts]} />
     </Box>
   );
 }

@@ -206,7 +206,9 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
         {error !== undefined && <ProblemNotice error={error} />}
         <DiscardNotice unsaved={unsaved} />
         <Group justify="flex-end">
-          <Button type="submit">{t("common.review")}</Button>
+          <Button type="submit" className="phone-wide">
+            {t("common.review")}
+          </Button>
         </Group>
       </Stack>
     </form>

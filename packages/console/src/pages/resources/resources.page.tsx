@@ -65,7 +65,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
             <RecordLinks path="gateways" records={orderGateways(gateways, loadBalancingMode)} />
           )}
           {type === "INTERNET" && (
-            <Text size="xs" c="dimmed">
+            <Text size="xs" c="dimmed" className="cell-note">
               {t("resources.gateways.ifPolicy")}
             </Text>
           )}

@@ -220,15 +220,15 @@ export class MailSender {
     const { secrets, publicUrl, clock } = this.#options.runner;
     const { id, email, tenantName, link_id: linkId, token_ciphertext: ciphertext } = mail;
     const refuse = (error: string): MailFailure => ({ error, refused: true });
-    if (mail.status === "inactive") return refuse("The user was deactivated before the mail was sent.");
+    if (mail.status === "inactive") return refuse("The user was deactivated before the email was sent.");
     if (linkId === null) {
       const url = `${publicUrl()}/console/`;
       return { id, to: email, ...invitationMail({ email, tenantName, url, expiresAt: undefined }) };
     }
-    if (mail.linkUsedAt !== null) return refuse("The link was used before the mail was sent.");
+    if (mail.linkUsedAt !== null) return refuse("The link was used before the email was sent.");
     const expiresAt = mail.linkExpiresAt ?? "";
     if (ciphertext === null || Date.parse(expiresAt) <= clock.now().getTime()) {
-      return refuse("The link expired before the mail was sent.");
+      return refuse("The link expired before the email was sent.");
     }
     const token = secrets.enrolmentLinks.open(ciphertext, mailedTokenContext(tenantId, linkId));
     const url = `${publicUrl()}/console/enrol#${token}`;

@@ -20,6 +20,7 @@ export function DeviceStep() {
           {t("overview.firstSteps.device.new")}
         </Text>
         <Button
+          className="phone-wide"
           variant={isInviting ? "default" : "filled"}
           aria-expanded={isInviting}
           aria-controls={form}

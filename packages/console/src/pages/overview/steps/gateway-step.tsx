@@ -59,7 +59,7 @@ function NewGateway() {
           autoFocus
           flex={{ base: "0 0 100%", xs: "none" }}
         />
-        <Button type="submit" w={{ base: "100%", xs: "auto" }} loading={create.isPending}>
+        <Button type="submit" className="phone-wide" loading={create.isPending}>
           {t("gateways.create")}
         </Button>
       </Group>
