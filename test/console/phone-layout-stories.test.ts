@@ -1,4 +1,4 @@
-/** Layout of a phone: targets are large enough for a finger, and buttons end at the edges of what stands around them. */
+/** Layout of a phone: targets are large enough for a finger, and buttons end at the edges of their surroundings. */
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser } from "./console-world.ts";
