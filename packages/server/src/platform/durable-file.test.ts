@@ -56,6 +56,14 @@ test("a file that cannot be replaced leaves no other one", async () => {
   expect(await readdir(folder)).toEqual(["secret.json"]);
 });
 
+test("what an interrupted replacement left is removed, but no other file", async () => {
+  const others = ["secret.json.second", "secret.json.second.0123456789ab.unfinished", "secret.json.unfinished"];
+  const left = "secret.json.0123456789ab.unfinished";
+  for (const name of [...others, left]) await writeFile(path.join(folder, name), "old");
+  await replaceFile(file, "new");
+  expect((await readdir(folder)).toSorted()).toEqual(["secret.json", ...others]);
+});
+
 async function closedHandle(): Promise<FileHandle> {
   const handle = await open(folder, "r");
   await handle.close();
