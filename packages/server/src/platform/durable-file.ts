@@ -1,6 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { systemErrorCode } from "@gatehouse/embedded-postgres";
+
+/** Errors of file systems that cannot sync folders, such as some network file systems. */
+const cannotSyncFolders = new Set<string | undefined>(["EINVAL", "ENOTSUP", "EPERM"]);
 
 /**
  * Replaces a file atomically and durably: after a power failure, it has the old text or the new. Only its owner can
@@ -38,11 +42,13 @@ async function removeUnfinished(path: string): Promise<void> {
   }
 }
 
-/** Stores the names of the folder's files. Without this, a power failure can undo a rename. */
+/** Stores the names of the folder's files, if the file system can. Otherwise, a power failure can undo a rename. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, "r");
   try {
     await folder.sync();
+  } catch (error) {
+    if (!cannotSyncFolders.has(systemErrorCode(error))) throw error;
   } finally {
     await folder.close();
   }
