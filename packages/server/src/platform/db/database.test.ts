@@ -302,6 +302,15 @@ test("a connection that does not answer ROLLBACK is not used again", async () =>
   }
 });
 
+test("closing interrupts transactions that do not end", async () => {
+  const closing = new Database({ connection: inject("database"), poolSize: 2, statementTimeoutMs: 60_000 });
+  const [slow] = await Promise.allSettled([
+    closing.transaction(scope, (tx) => tx.query(sleeping)),
+    closing.transaction(scope, (tx) => tx.query(select, name)).then(() => closing.close()),
+  ]);
+  expect(slow).toMatchObject({ status: "rejected", reason: unavailable });
+});
+
 describe("a tenant", () => {
   const one: Scope = { kind: "tenant", tenantId: randomUUID() };
   const other: Scope = { kind: "tenant", tenantId: randomUUID() };

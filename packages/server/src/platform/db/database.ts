@@ -76,6 +76,8 @@ const defaultStatementTimeoutMs = 15_000;
 const answerMarginMs = 1_000;
 /** A health check fails after this time, in milliseconds. */
 const pingTimeoutMs = 2_000;
+/** How long closing waits for open transactions, in milliseconds. */
+const closingMs = 2_000;
 
 /** The only access to PostgreSQL. Everything runs in a transaction that has set its scope. */
 export class Database {
@@ -247,8 +249,17 @@ export class Database {
     await this.#finish(release, client.query(timed({ text: "SELECT 1" }, pingTimeoutMs)), []);
   }
 
+  /** Closes all connections, including those of transactions that do not end soon. */
   async close(): Promise<void> {
-    await this.#pool.end();
+    const interrupt = () => {
+      for (const client of this.#open) wireOf(client).stream.destroy();
+    };
+    const timer = setTimeout(interrupt, closingMs);
+    try {
+      await this.#pool.end();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   get #sending(): Sending {
@@ -434,7 +445,7 @@ function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
 }
 
 /** The client's connection, which the package's types omit. */
-function wireOf(client: pg.PoolClient): { readonly stream: Duplex } {
+function wireOf(client: pg.ClientBase): { readonly stream: Duplex } {
   return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
 }
 
