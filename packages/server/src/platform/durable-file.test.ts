@@ -56,6 +56,35 @@ test("a file that cannot be replaced leaves no other one", async () => {
   expect(await readdir(folder)).toEqual(["secret.json"]);
 });
 
+test("what an interrupted replacement left is removed, but no other file", async () => {
+  const others = ["secret.json.second", "secret.json.second.0123456789ab.unfinished", "secret.json.unfinished"];
+  const left = "secret.json.0123456789ab.unfinished";
+  for (const name of [...others, left]) await writeFile(path.join(folder, name), "old");
+  await replaceFile(file, "new");
+  expect((await readdir(folder)).toSorted()).toEqual(["secret.json", ...others]);
+});
+
+/** Makes the file system fail each sync of a folder. */
+async function failFolderSyncs(code: string): Promise<void> {
+  vi.spyOn(Object.getPrototypeOf(await closedHandle()), "sync").mockImplementation(async function (this: FileHandle) {
+    if ((await this.stat()).isDirectory()) throw Object.assign(new Error(code), { code });
+  });
+}
+
+test.each(["EINVAL", "ENOTSUP", "EPERM"])(
+  "a file system that refuses to sync folders with %s is accepted",
+  async (code) => {
+    await failFolderSyncs(code);
+    await replaceFile(file, "new");
+    expect(await readFile(file, "utf8")).toBe("new");
+  },
+);
+
+test("another failure to sync the folder is reported", async () => {
+  await failFolderSyncs("EIO");
+  await expect(replaceFile(file, "new")).rejects.toThrow("EIO");
+});
+
 async function closedHandle(): Promise<FileHandle> {
   const handle = await open(folder, "r");
   await handle.close();

@@ -8,7 +8,7 @@ export interface SteadyPeriod {
   readonly since: number;
   /** How long servers ran in it, by their monotonic clocks. */
   readonly ranMs: number;
-  /** The last observation, since 1970. */
+  /** The latest time of an observation, since 1970. */
   readonly seenAt: number;
 }
 

@@ -81,7 +81,8 @@ function continued(period: SteadyPeriod | undefined, wallMs: number, ranMs: numb
   // Another replica may have counted a part of the time.
   const total = period.ranMs + Math.max(0, Math.min(ranMs, wallMs - period.seenAt));
   if (Math.abs(wallMs - period.since - total) > toleranceMs) return undefined;
-  return { since: period.since, ranMs: total, seenAt: wallMs };
+  // With the earlier time of a replica that is behind, the next observation would count the difference again.
+  return { since: period.since, ranMs: total, seenAt: Math.max(period.seenAt, wallMs) };
 }
 
 function begun(wallMs: number, ranMs: number): SteadyPeriod {

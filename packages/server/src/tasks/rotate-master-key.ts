@@ -27,8 +27,10 @@ export function masterKeyRotation({ database, masterKeys, finished, log }: Rotat
   let isFinished = false;
   const failures = new Map<string, number>();
   const stopping = new AbortController();
-  const run = async () => {
-    if (isFinished || stopping.signal.aborted) return;
+  const stopped = new Promise<void>((resolve) => {
+    stopping.signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+  const rotate = async () => {
     // An interrupted replacement of the key's file leaves the same key twice.
     if (!second.equals(current) && !(await isResealRequested(database, masterKeys))) {
       if (finished === undefined) return;
@@ -52,6 +54,10 @@ export function masterKeyRotation({ database, masterKeys, finished, log }: Rotat
     // With configured keys, an operator can request another pass.
     isFinished = finished !== undefined;
     await finished?.();
+  };
+  const run = async () => {
+    // A wait for a lock can outlast the time that a server has to shut down. Closing the database interrupts the wait.
+    if (!isFinished && !stopping.signal.aborted) await Promise.race([rotate(), stopped]);
   };
   // The next start continues.
   const stop = async () => stopping.abort();

@@ -76,6 +76,8 @@ const defaultStatementTimeoutMs = 15_000;
 const answerMarginMs = 1_000;
 /** A health check fails after this time, in milliseconds. */
 const pingTimeoutMs = 2_000;
+/** How long closing waits for open transactions, in milliseconds. */
+const closingMs = 2_000;
 
 /** The only access to PostgreSQL. Everything runs in a transaction that has set its scope. */
 export class Database {
@@ -140,7 +142,8 @@ export class Database {
   async snapshot<T>(scope: Scope, work: (transaction: Transaction) => Promise<T>, pauses?: Pauses): Promise<T> {
     if (pauses?.areDue === true) return this.readThrough(scope, work, pauses);
     const beginning = begin("ISOLATION LEVEL REPEATABLE READ READ ONLY", scope);
-    const { client, release } = await this.#connect(scope);
+    const lent = await this.#connect(scope);
+    const { client, release } = lent;
     const onQuery = this.#onQuery;
     let open = true;
     const transaction: Transaction = {
@@ -156,7 +159,7 @@ export class Database {
     const worked = settled(work, transaction);
     open = false;
     // Everything was sent, so the time limit of the last answer bounds the whole.
-    const ended = client.query(timed({ text: "COMMIT" }, this.#answerTimeoutMs));
+    const ended = sendLast(lent, "COMMIT", this.#answerTimeoutMs);
     stream.uncork();
     return this.#finish(
       release,
@@ -246,8 +249,17 @@ export class Database {
     await this.#finish(release, client.query(timed({ text: "SELECT 1" }, pingTimeoutMs)), []);
   }
 
+  /** Closes all connections, including those of transactions that do not end soon. */
   async close(): Promise<void> {
-    await this.#pool.end();
+    const interrupt = () => {
+      for (const client of this.#open) wireOf(client).stream.destroy();
+    };
+    const timer = setTimeout(interrupt, closingMs);
+    try {
+      await this.#pool.end();
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   get #sending(): Sending {
@@ -266,12 +278,13 @@ export class Database {
     { finish = () => Promise.resolve(), ending = "COMMIT", mode = "", pauses }: TransactionForm<T>,
   ): Promise<T> {
     const beginning = begin(mode, scope);
-    const { client, release } = await this.#connect(scope, pauses);
+    const lent = await this.#connect(scope, pauses);
+    const { client, release } = lent;
     writeTogether(client);
     const text = hasOldPlans(client) ? `${beginning}; DISCARD PLANS` : beginning;
     const timeoutMs = this.#answerLimitMs(scope);
     const begun = client.query(timed({ text }, timeoutMs));
-    const worked = this.#perform(client, work, { finish, ending, pauses, timeoutMs });
+    const worked = this.#perform(lent, work, { finish, ending, pauses, timeoutMs });
     return this.#finish(
       release,
       Promise.all([begun, worked]).then((results) => results[1]),
@@ -280,11 +293,12 @@ export class Database {
   }
 
   async #perform<T>(
-    client: pg.PoolClient,
+    lent: Lent,
     work: (transaction: Transaction) => Promise<T>,
     form: Pick<Required<TransactionForm<T>>, "finish" | "ending" | "pauses"> & { readonly timeoutMs: number },
   ): Promise<T> {
     const { finish, ending, pauses, timeoutMs } = form;
+    const { client } = lent;
     const sending = { ...this.#sending, timeoutMs };
     let firstError: unknown;
     const statements = new PausedStatements(pauses);
@@ -304,7 +318,7 @@ export class Database {
       const finished = finish({ query }, result);
       writeTogether(client);
       // A failed query of `finish` turns this COMMIT into a rollback, so the queries need not be awaited first.
-      ended = client.query(timed({ text: ending }, timeoutMs));
+      ended = sendLast(lent, ending, timeoutMs);
       const [, { command }] = await Promise.all([finished, ended]);
       // PostgreSQL answers COMMIT with ROLLBACK if a query failed, even if `work` swallowed the error.
       if (command !== ending) throw new Error(`the transaction ended in ${command}: one of its queries had failed`);
@@ -312,16 +326,13 @@ export class Database {
       return result;
     } catch (error) {
       statements.close();
-      const wasAnswered = await (ended ?? client.query(timed({ text: "ROLLBACK" }, timeoutMs))).then(
-        () => true,
-        (failure: unknown) => failure instanceof pg.DatabaseError,
-      );
+      await (ended ?? sendLast(lent, "ROLLBACK", timeoutMs)).catch(() => undefined);
       // Queries are sent without waiting, so the error that is noticed first may only be a consequence.
       const cause = isConsequence(error) ? (firstError ?? error) : error;
       if (isUnwritable(cause)) this.#writesFail = true;
       const isRefused = cause instanceof pg.DatabaseError || isDatabaseUnavailable(cause);
       // Other errors than database_unavailable deny that anything was changed.
-      throw ended === undefined || wasAnswered || isRefused ? cause : new LostCommitError(cause);
+      throw ended === undefined || !lent.isLost || isRefused ? cause : new LostCommitError(cause);
     }
   }
 
@@ -347,12 +358,13 @@ export class Database {
       const endUse = tenantId === undefined ? undefined : this.#onUse?.(tenantId);
       const pausedBefore = pauses?.pausedMs ?? 0;
       const release = (broken: boolean) => {
-        client.release(broken);
+        client.release(broken || lent.isLost);
         leaveAll();
         // The pause after the last statement of an earlier transaction can end during this one.
         endUse?.((pauses?.pausedMs ?? 0) - pausedBefore);
       };
-      return { client, release };
+      const lent: Lent = { client, release, isLost: false };
+      return lent;
     } catch (error) {
       leaveAll();
       if (isNoFreeConnection(error) && this.#open.size >= this.#poolSize)
@@ -388,6 +400,8 @@ interface TransactionForm<T> {
 interface Lent {
   readonly client: pg.PoolClient;
   readonly release: (broken: boolean) => void;
+  /** Whether the last statement got no answer, so that nothing else can use the connection. */
+  isLost: boolean;
 }
 
 interface Sending {
@@ -416,13 +430,22 @@ async function send<Row, Parameters extends readonly unknown[]>(
   }
 }
 
+/** Sends the statement that ends a transaction. */
+function sendLast(lent: Lent, text: string, timeoutMs: number): Promise<pg.QueryResult> {
+  const ended = lent.client.query(timed({ text }, timeoutMs));
+  ended.catch((error: unknown) => {
+    lent.isLost = !(error instanceof pg.DatabaseError);
+  });
+  return ended;
+}
+
 /** A query whose connection is dropped after a time limit. `pg` accepts the limit, although its types omit it. */
 function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
   return Object.assign(query, { query_timeout: timeoutMs });
 }
 
 /** The client's connection, which the package's types omit. */
-function wireOf(client: pg.PoolClient): { readonly stream: Duplex } {
+function wireOf(client: pg.ClientBase): { readonly stream: Duplex } {
   return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
 }
 

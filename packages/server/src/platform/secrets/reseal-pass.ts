@@ -50,6 +50,7 @@ export async function resealSecrets(options: ResealOptions): Promise<ResealResul
   const check = await database.transaction(operator, masterKeyCheckValue);
   const pass = new ResealPass(options);
   const total = await pass.run();
+  options.signal?.throwIfAborted();
   if (check !== undefined && total.unreadable === 0 && masterKeyThatOpens(masterKeys, check) !== masterKeys.current) {
     await database.transaction(operator, (tx) => replaceMasterKeyCheck(tx, check, sealedCheck(masterKeys.current)));
   }
