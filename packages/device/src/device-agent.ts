@@ -239,6 +239,7 @@ export class DeviceAgent {
       log("refused a configuration", { reason, detail: message });
       return { state: "failed", reason, message };
     };
+    if (this.#isStopped) return failed("not_applied", "The agent is stopping.");
     const trust = this.#trust;
     if (trust === undefined) return failed("forged", "This device has no pinned signing key yet.");
     const name = configurationName(given.header, sha256);
@@ -288,12 +289,12 @@ export class DeviceAgent {
     }
   }
 
-  /** Applies the configuration in use to the machine. */
+  /** Applies the configuration in use to the machine, unless the agent is stopping. */
   async #reconcile(): Promise<void> {
     const { names, clock } = this.#parts;
     this.#isSessionOver = this.#isSessionOverNow();
     const content = this.configuration;
-    if (content === undefined) return;
+    if (content === undefined || this.#isStopped) return;
     this.#reconciledAt = clock.now();
     if (this.#hasNames) await this.#tunnel.followNetwork();
     const previous = this.#selections;
