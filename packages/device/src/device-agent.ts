@@ -81,6 +81,8 @@ export class DeviceAgent {
   #isSessionOver = false;
   /** The machine refused the stored configuration, which is retried. */
   #mustResume = false;
+  /** The machine refused a part of the removal of the tunnel, which is retried. */
+  #mustRemove = false;
   #cancelTimer: (() => void) | undefined;
   #isStopped = false;
 
@@ -230,7 +232,14 @@ export class DeviceAgent {
       log("resumed the stored configuration", { generation: outcome.configuration.generation });
       return;
     }
+    await this.#remove();
+  }
+
+  /** Removes the tunnel. If a part fails, checks try again until another configuration is in use. */
+  async #remove(): Promise<void> {
+    this.#mustRemove = true;
     await this.#tunnel.remove();
+    this.#mustRemove = false;
   }
 
   async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
@@ -281,7 +290,7 @@ export class DeviceAgent {
   async #restore(previous: SignedDeviceConfiguration | undefined): Promise<void> {
     this.#used = previous;
     try {
-      if (previous === undefined) await this.#tunnel.remove();
+      if (previous === undefined) await this.#remove();
       else await this.#reconcile();
     } catch (err) {
       this.#parts.log("failed to restore the previous configuration; will retry", { err });
@@ -371,14 +380,19 @@ export class DeviceAgent {
     if (this.#isStopped) return;
     if (used === undefined) {
       if (this.#mustResume) await this.#resume();
+      else if (this.#mustRemove) {
+        await this.#remove();
+        log("removed the tunnel");
+      }
       return;
     }
     this.#mustResume = false;
+    this.#mustRemove = false;
     const now = clock.now();
     if (used.header.expiresAt <= now) {
       this.#used = undefined;
       await this.#holder.notify(undefined);
-      await this.#tunnel.remove();
+      await this.#remove();
       log("configuration expired; removed the tunnel", { generation: used.header.generation });
       return;
     }
