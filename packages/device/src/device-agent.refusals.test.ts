@@ -1,4 +1,5 @@
 /** The agent of a device whose machine refuses changes. */
+import { setImmediate } from "node:timers/promises";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { type DeviceAgentWorld, startDeviceAgentWorld } from "./testing/device-agent-world.ts";
@@ -46,5 +47,37 @@ describe("a device's agent whose machine refuses changes", () => {
     clock.pass(5_000);
     await agent.performed();
     expect(removals).toHaveBeenCalledTimes(2);
+  });
+
+  test("keeps a signing key that was rotated while the stored configuration is retried", async () => {
+    const first = await world.start();
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    await first.stop();
+    const clock = new StoppedClock();
+    const { agent, tunnel, folder } = await world.start({ links: false, clock, refusal: "no such device" });
+    const apply = tunnel.apply.bind(tunnel);
+    let accept = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    const applies = vi.spyOn(tunnel, "apply").mockImplementationOnce(async (wanted) => {
+      await accepted;
+      await apply(wanted);
+    });
+    clock.pass(5_000);
+    await vi.waitUntil(() => applies.mock.calls.length > 0);
+    world.controlPlane.rotate();
+    const { tenant, signingKey, handovers } = world.controlPlane;
+    const stored = vi.spyOn(folder, "storeTrust").mockResolvedValue();
+    const trusted = agent.trust(tenant, signingKey, handovers);
+    await setImmediate();
+    accept();
+    await trusted;
+    await agent.performed();
+    expect(stored).toHaveBeenCalledWith(expect.objectContaining({ signingKey }));
+    expect(tunnel.wanted).toBeDefined();
+    expect(agent.pinned?.signingKey).toBe(signingKey);
+    const next = world.controlPlane.signed({ ...content, gateways: [] });
+    expect(await agent.applyConfiguration(next)).toMatchObject({ state: "applied" });
   });
 });

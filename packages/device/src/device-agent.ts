@@ -104,7 +104,12 @@ export class DeviceAgent {
    *
    * @throws Error if others are pinned
    */
-  async trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+  trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+    // In the queue, because a configuration that is being applied replaces the trust that it was verified with.
+    return this.#queue.run(() => this.#pin(tenant, signingKey, handovers));
+  }
+
+  async #pin(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void> {
     const known = this.#trust;
     if (known?.tenant === tenant && known.signingKey === signingKey) return;
     const trust =
