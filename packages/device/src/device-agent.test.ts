@@ -48,6 +48,20 @@ describe("a device's agent", () => {
     expect(world.controlPlane.hellos[1]?.uses).toEqual(configuration);
   });
 
+  test("changes the machine no more after it was stopped", async () => {
+    const { agent, tunnel, folder } = await world.start();
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    const latest = (await folder.trust())?.latest;
+    const stopped = agent.stop();
+    // A name that was being resolved gets its answer, and a configuration arrives.
+    await Promise.all([stopped, agent.namesChanged()]);
+    expect(tunnel.wanted).toBeUndefined();
+    const late = world.controlPlane.signed({ ...content, gateways: [] });
+    expect(await agent.applyConfiguration(late)).toMatchObject({ state: "failed", reason: "not_applied" });
+    expect(tunnel.wanted).toBeUndefined();
+    expect((await folder.trust())?.latest).toEqual(latest);
+  });
+
   test("retries after a restart if the machine refuses the stored configuration", async () => {
     const first = await world.start();
     const { configuration } = await world.controlPlane.send(world.controlPlane.signed(content));

@@ -81,6 +81,8 @@ export class DeviceAgent {
   #isSessionOver = false;
   /** The machine refused the stored configuration, which is retried. */
   #mustResume = false;
+  /** The machine refused a part of the removal of the tunnel, which is retried. */
+  #mustRemove = false;
   #cancelTimer: (() => void) | undefined;
   #isStopped = false;
 
@@ -102,7 +104,12 @@ export class DeviceAgent {
    *
    * @throws Error if others are pinned
    */
-  async trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+  trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+    // In the queue, because a configuration that is being applied replaces the trust that it was verified with.
+    return this.#queue.run(() => this.#pin(tenant, signingKey, handovers));
+  }
+
+  async #pin(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void> {
     const known = this.#trust;
     if (known?.tenant === tenant && known.signingKey === signingKey) return;
     const trust =
@@ -230,7 +237,14 @@ export class DeviceAgent {
       log("resumed the stored configuration", { generation: outcome.configuration.generation });
       return;
     }
+    await this.#remove();
+  }
+
+  /** Removes the tunnel. If a part fails, checks try again until another configuration is in use. */
+  async #remove(): Promise<void> {
+    this.#mustRemove = true;
     await this.#tunnel.remove();
+    this.#mustRemove = false;
   }
 
   async #apply(given: UnreadConfiguration, isNew: boolean): Promise<DeviceOutcome> {
@@ -239,6 +253,7 @@ export class DeviceAgent {
       log("refused a configuration", { reason, detail: message });
       return { state: "failed", reason, message };
     };
+    if (this.#isStopped) return failed("not_applied", "The agent is stopping.");
     const trust = this.#trust;
     if (trust === undefined) return failed("forged", "This device has no pinned signing key yet.");
     const name = configurationName(given.header, sha256);
@@ -280,7 +295,7 @@ export class DeviceAgent {
   async #restore(previous: SignedDeviceConfiguration | undefined): Promise<void> {
     this.#used = previous;
     try {
-      if (previous === undefined) await this.#tunnel.remove();
+      if (previous === undefined) await this.#remove();
       else await this.#reconcile();
     } catch (err) {
       this.#parts.log("failed to restore the previous configuration; will retry", { err });
@@ -288,12 +303,12 @@ export class DeviceAgent {
     }
   }
 
-  /** Applies the configuration in use to the machine. */
+  /** Applies the configuration in use to the machine, unless the agent is stopping. */
   async #reconcile(): Promise<void> {
     const { names, clock } = this.#parts;
     this.#isSessionOver = this.#isSessionOverNow();
     const content = this.configuration;
-    if (content === undefined) return;
+    if (content === undefined || this.#isStopped) return;
     this.#reconciledAt = clock.now();
     if (this.#hasNames) await this.#tunnel.followNetwork();
     const previous = this.#selections;
@@ -370,14 +385,19 @@ export class DeviceAgent {
     if (this.#isStopped) return;
     if (used === undefined) {
       if (this.#mustResume) await this.#resume();
+      else if (this.#mustRemove) {
+        await this.#remove();
+        log("removed the tunnel");
+      }
       return;
     }
     this.#mustResume = false;
+    this.#mustRemove = false;
     const now = clock.now();
     if (used.header.expiresAt <= now) {
       this.#used = undefined;
       await this.#holder.notify(undefined);
-      await this.#tunnel.remove();
+      await this.#remove();
       log("configuration expired; removed the tunnel", { generation: used.header.generation });
       return;
     }

@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { StateFolder } from "./configuration/state-folder.ts";
 import { closedTable } from "./enforcement/base-chains.ts";
@@ -87,6 +88,41 @@ describe("a gateway's agent", () => {
     expect(kernel.content).toEqual(content());
     expect(passing(kernel)).toEqual([device]);
     expect(world.log).toContainEqual(expect.stringContaining("resumed the stored configuration"));
+  });
+
+  test("keeps a signing key that was rotated while the stored configuration is retried", async () => {
+    const first = await world.start();
+    await first.agent.applyConfiguration(world.signed(content()));
+    await first.agent.stop();
+    const machine = new RecordingKernel();
+    machine.refusal = "no such device";
+    const { agent, kernel } = await world.start(machine);
+    let accept = () => {};
+    const accepted = new Promise<void>((resolve) => {
+      accept = resolve;
+    });
+    const tunnel = kernel.tunnel.bind(kernel);
+    const tunnels = vi.spyOn(kernel, "tunnel").mockImplementationOnce(async (wanted) => {
+      await accepted;
+      await tunnel(wanted);
+    });
+    for (let check = 0; check < 3; check++) {
+      await vi.waitUntil(() => world.clock.waiting > 0);
+      world.clock.pass(2_000);
+    }
+    await vi.waitUntil(() => tunnels.mock.calls.length > 0);
+    const next = new ConfigurationSigner(world.signer.tenant);
+    const stored = vi.spyOn(StateFolder.prototype, "storeTrust").mockResolvedValueOnce();
+    const trusted = agent.trustSigningKey(next.signingKey, [world.signer.handOver(next)]);
+    await setImmediate();
+    accept();
+    await trusted;
+    expect(stored).toHaveBeenCalledWith(expect.objectContaining({ signingKey: next.signingKey }));
+    stored.mockRestore();
+    expect(passing(kernel)).toEqual([device]);
+    const times = { issuedAt: world.clock.now(), expiresAt: world.clock.now() + 60 * minuteMs, generation: 10 };
+    const later = next.signed(gateway, { ...content(), classes: {} }, times);
+    expect(await agent.applyConfiguration(later)).toMatchObject({ state: "applied" });
   });
 
   test("does not start, and leaves no timer, if the kernel refuses all filters", async () => {

@@ -135,7 +135,11 @@ export class Agent {
    *
    * @throws Error if another key is pinned
    */
-  async trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+  trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
+    return this.#queue.run(() => this.#pin(signingKey, handovers));
+  }
+
+  async #pin(signingKey: string, handovers: readonly SigningKeyHandover[]): Promise<void> {
     const known = this.#trust;
     if (known?.signingKey === signingKey) return;
     const rotated = known === undefined ? { signingKey } : rotatedTrust(known, signingKey, handovers);

@@ -39,7 +39,8 @@ export class FakeControlPlane {
   /** The version of the frames, as the last part of the subprotocol. */
   version = 3;
   #signing = generateKeyPairSync("ed25519");
-  readonly #handovers: SigningKeyHandover[] = [];
+  /** The statements by which each signing key leads to the next one. */
+  readonly handovers: SigningKeyHandover[] = [];
   readonly #server: Server;
   readonly #sockets: WebSocketServer;
   #link: WebSocket | undefined;
@@ -89,7 +90,7 @@ export class FakeControlPlane {
     const to = this.signingKey;
     const signer = isSigned ? currentKey : this.#signing.privateKey;
     const signature = sign(null, Buffer.from(handoverText({ from, to })), signer).toString("base64");
-    this.#handovers.push({ from, to, signature });
+    this.handovers.push({ from, to, signature });
   }
 
   /** Closes the link without a goodbye. */
@@ -134,7 +135,7 @@ export class FakeControlPlane {
       if (frame.type === "hello") {
         this.hellos.push(frame);
         const { tenant, device, signingKey } = this;
-        const handovers = this.#handovers.length === 0 ? {} : { handovers: this.#handovers };
+        const handovers = this.handovers.length === 0 ? {} : { handovers: this.handovers };
         const rest = { heartbeatIntervalMs: 500, now: Date.now() };
         link.send(JSON.stringify({ type: "welcome", tenant, device, signingKey, ...handovers, ...rest }));
         this.#link = link;

@@ -59,11 +59,12 @@ export class TunnelChanges {
     return this.#queue.run(() => this.#apply({ content, inputs }, selections));
   }
 
-  /** Removes the tunnel. */
+  /** Removes the tunnel and the drain tunnel, even if one of them fails. @throws Error if one failed */
   remove(): Promise<void> {
     return this.#queue.run(async () => {
       this.#applied = undefined;
-      await Promise.all([this.#tunnel.remove(), this.#draining.remove()]);
+      const results = await Promise.allSettled([this.#tunnel.remove(), this.#draining.remove()]);
+      for (const result of results) if (result.status === "rejected") throw result.reason;
     });
   }
 
