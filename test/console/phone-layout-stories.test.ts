@@ -1,4 +1,4 @@
-/** Layout of a phone: targets are large enough for a finger, and buttons end at the edges of their surroundings. */
+/** Layout of a phone: targets are large enough for a finger, and buttons are aligned with what is around them. */
 import type { Locator } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { hasBrowser } from "./console-world.ts";
