@@ -281,36 +281,6 @@ describe("a database that hangs", () => {
   });
 });
 
-test("a connection that does not answer ROLLBACK is not used again", async () => {
-  const started = await DatabaseProxy.start(inject("database"));
-  const limits = { answerTimeoutMs: 1_000, connectTimeoutMs: waitLimitMs };
-  const single = new Database({ connection: started.connection, poolSize: 1, ...limits });
-  try {
-    const failed = single.transaction(scope, async (tx) => {
-      await tx.query(select, name);
-      started.proxy.hang();
-      throw new Error("not found");
-    });
-    // Waits for the connection.
-    const next = stored(single);
-    await expect(failed).rejects.toThrow("not found");
-    await started.proxy.restore();
-    expect(await next).toBe(false);
-  } finally {
-    await single.close();
-    await started.proxy.close();
-  }
-});
-
-test("closing interrupts transactions that do not end", async () => {
-  const closing = new Database({ connection: inject("database"), poolSize: 2, statementTimeoutMs: 60_000 });
-  const [slow] = await Promise.allSettled([
-    closing.transaction(scope, (tx) => tx.query(sleeping)),
-    closing.transaction(scope, (tx) => tx.query(select, name)).then(() => closing.close()),
-  ]);
-  expect(slow).toMatchObject({ status: "rejected", reason: unavailable });
-});
-
 describe("a tenant", () => {
   const one: Scope = { kind: "tenant", tenantId: randomUUID() };
   const other: Scope = { kind: "tenant", tenantId: randomUUID() };
