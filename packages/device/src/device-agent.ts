@@ -105,7 +105,7 @@ export class DeviceAgent {
    * @throws Error if others are pinned
    */
   trust(tenant: string, signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
-    // In the queue, because a configuration that is being applied replaces the trust that it was verified with.
+    // A configuration that is being applied replaces the trust that it was verified with. Pinning waits for it.
     return this.#queue.run(() => this.#pin(tenant, signingKey, handovers));
   }
 
