@@ -100,6 +100,52 @@ describe("the agent of a device in a network whose addresses are those of names"
     expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
   });
 
+  test("applies a configuration although the machine refused the rules of another network for the former one", async () => {
+    const clock = new StoppedClock();
+    const { agent, tunnel, names } = await world.start({ clock });
+    await world.controlPlane.send(world.controlPlane.signed(content));
+    learn(names, clock, "10.7.0.53");
+    await agent.namesChanged();
+    world.network = movedTo;
+    tunnel.refusal = "no memory";
+    const next = { ...content, gateways: content.gateways.slice(0, 1) };
+    expect(await world.controlPlane.send(world.controlPlane.signed(next))).toMatchObject({ type: "applied" });
+    expect(tunnel.wanted?.peers.size).toBe(1);
+    expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
+    expect(world.log.join("\n")).toContain('failed to adapt the tunnel to the network; will retry err="no memory"');
+    // The new configuration was applied for the new network, so questions need no other change.
+    const applies = vi.spyOn(tunnel, "apply");
+    await agent.useResolvers(["10.7.0.53"]);
+    expect(applies).not.toHaveBeenCalled();
+  });
+
+  test.each(["a question", "a check", "a new name"])(
+    "resolves the endpoints of gateways again in a network that %s finds",
+    async (by) => {
+      const clock = new StoppedClock();
+      let address = "192.0.2.9";
+      const { agent, tunnel } = await world.start({ clock, lookUp: async () => [address] });
+      await world.controlPlane.send(world.controlPlane.signed(content));
+      const check = async () => {
+        await vi.waitUntil(() => clock.waiting > 0);
+        clock.pass(5_000);
+        await agent.performed();
+      };
+      await check();
+      world.network = movedTo;
+      address = "192.0.2.10";
+      if (by === "a question") await agent.useResolvers(["10.7.0.53"]);
+      if (by === "a new name") await agent.namesChanged();
+      if (by === "a check") await check();
+      await check();
+      expect(tunnel.wanted?.peers.get(content.gateways[1]?.publicKey ?? "")?.endpoint).toBe("192.0.2.10:51820");
+      // Until the next minute, the machine is not reconciled once more.
+      const applies = vi.spyOn(tunnel, "apply");
+      await check();
+      expect(applies).not.toHaveBeenCalled();
+    },
+  );
+
   test("lets no question wait for the resolution of gateways, which may be this question", async () => {
     const clock = new StoppedClock();
     let isResolving = false;

@@ -203,7 +203,13 @@ export class DeviceAgent {
    * DNS traffic to the new resolvers bypasses the tunnel. Does not wait for a reconciliation, which may need answers.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
-    if (this.#hasNames) await this.#tunnel.useResolvers(resolvers);
+    if (this.#hasNames && (await this.#tunnel.useResolvers(resolvers))) this.#reconcileSoon();
+  }
+
+  /** Lets the next check resolve all hosts again. They may have other addresses in another network. */
+  #reconcileSoon(): void {
+    this.#parts.hosts.expire();
+    this.#reconciledAt = Number.NEGATIVE_INFINITY;
   }
 
   /** Whether the configuration contains names, or the tunnel may still have their addresses. */
@@ -305,12 +311,19 @@ export class DeviceAgent {
 
   /** Applies the configuration in use to the machine, unless the agent is stopping. */
   async #reconcile(): Promise<void> {
-    const { names, clock } = this.#parts;
+    const { names, hosts, clock, log } = this.#parts;
     this.#isSessionOver = this.#isSessionOverNow();
     const content = this.configuration;
     if (content === undefined || this.#isStopped) return;
+    if (this.#hasNames) {
+      // If the machine refuses the former tunnel, it may accept this one, which may take access away.
+      const isElsewhere = await this.#tunnel.followNetwork().catch((err: unknown) => {
+        log("failed to adapt the tunnel to the network; will retry", { err });
+        return true;
+      });
+      if (isElsewhere) hosts.expire();
+    }
     this.#reconciledAt = clock.now();
-    if (this.#hasNames) await this.#tunnel.followNetwork();
     const previous = this.#selections;
     this.#selections = new Map(
       content.gateways.map((gateway) => [
@@ -420,7 +433,7 @@ export class DeviceAgent {
     // The age is negative after the clock was set back.
     const age = now - this.#reconciledAt;
     if (!hasMoved && age >= 0 && age < reconcileMs) {
-      if (this.#hasNames) await this.#tunnel.followNetwork();
+      if (this.#hasNames && (await this.#tunnel.followNetwork())) this.#reconcileSoon();
       return;
     }
     await this.#reconcile();

@@ -31,10 +31,20 @@ describe("a host resolver", () => {
     expect(queries).toBe(2);
   });
 
+  test("queries hosts again at once after their answers have expired", async () => {
+    resolver.expire();
+    expect(resolver.cached(host)).toEqual(["192.0.2.2", "192.0.2.1", "192.0.2.3"]);
+    answer = ["192.0.2.3"];
+    expect(await resolver.resolve(host)).toEqual(["192.0.2.3"]);
+    answer = ["192.0.2.2", "192.0.2.1", "192.0.2.3"];
+    resolver.expire();
+    expect(await resolver.resolve(host)).toEqual(["192.0.2.3", "192.0.2.2", "192.0.2.1"]);
+  });
+
   test("returns the previous addresses while queries fail or the resolver is silent", async () => {
     answer = [];
     clock.pass(60_000);
-    expect(await resolver.resolve(host)).toEqual(["192.0.2.2", "192.0.2.1", "192.0.2.3"]);
+    expect(await resolver.resolve(host)).toEqual(["192.0.2.3", "192.0.2.2", "192.0.2.1"]);
     const silent = new HostResolver(clock, () => new Promise(() => {}));
     const resolved = silent.resolve(host);
     clock.pass(3_000);

@@ -64,6 +64,11 @@ export class HostResolver {
     return true;
   }
 
+  /** Makes `resolve` query each host again. Until there is an answer, the previous addresses stay in use. */
+  expire(): void {
+    for (const entry of this.#cache.values()) entry.requestedAt = Number.NEGATIVE_INFINITY;
+  }
+
   /** Forgets all other hosts. */
   retain(hosts: ReadonlySet<string>): void {
     for (const host of this.#cache.keys()) if (!hosts.has(host)) this.#cache.delete(host);

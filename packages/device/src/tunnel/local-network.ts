@@ -65,19 +65,26 @@ export class KnownNetwork {
    * Reads the network again. If it cannot be read, the previous one stays known.
    *
    * @param follow adapts the machine to a new network
+   * @returns whether the network is a new one
    * @throws what `follow` throws. The next call calls it again
    */
-  async update(follow: () => Promise<void>): Promise<void> {
+  async update(follow: () => Promise<void>): Promise<boolean> {
     try {
       this.#current = await this.#read();
     } catch (err) {
       this.#log("failed to read the machine's resolvers and routers; will retry", { err });
     }
     const found = this.#current;
-    if (this.#followed !== undefined && formatNetwork(this.#followed) === formatNetwork(found)) return;
+    if (this.#followed !== undefined && formatNetwork(this.#followed) === formatNetwork(found)) return false;
     this.#followed = undefined;
     await follow();
     this.#followed = found;
+    return true;
+  }
+
+  /** Must be called after the machine was adapted to a network outside `update`. */
+  followed(network: LocalNetwork): void {
+    this.#followed = network;
   }
 
   /** Whether the machine has been adapted to a network with these resolvers. */

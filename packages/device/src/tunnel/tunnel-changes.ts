@@ -32,7 +32,7 @@ export class TunnelChanges {
   /** The tunnel that was applied last, and its basis. */
   #applied: { readonly wanted: WantedTunnel; readonly basis: TunnelBasis } | undefined;
   /** The reading of the network that has not started yet. */
-  #nextReading: Promise<void> | undefined;
+  #nextReading: Promise<boolean> | undefined;
 
   constructor(parts: TunnelChangeParts) {
     this.#tunnel = parts.tunnel;
@@ -83,9 +83,10 @@ export class TunnelChanges {
   /**
    * Reads the network again, and adapts the tunnel to a new one. Calls that wait for the queue share one reading.
    *
+   * @returns whether the network is a new one
    * @throws Error if the machine refused the change. The next call tries it again
    */
-  followNetwork(): Promise<void> {
+  followNetwork(): Promise<boolean> {
     this.#nextReading ??= this.#queue.run(() => {
       this.#nextReading = undefined;
       return this.#network.update(async () => {
@@ -96,16 +97,18 @@ export class TunnelChanges {
     return this.#nextReading;
   }
 
-  /** Resolves when no name captures these resolvers. */
-  async useResolvers(resolvers: readonly string[]): Promise<void> {
-    if (!this.#network.hasResolvers(resolvers)) await this.followNetwork();
+  /** Resolves when no name captures these resolvers. @returns whether they belong to a new network */
+  async useResolvers(resolvers: readonly string[]): Promise<boolean> {
+    return !this.#network.hasResolvers(resolvers) && (await this.followNetwork());
   }
 
   async #apply(basis: TunnelBasis, selections: Selections): Promise<void> {
-    const wanted = wantedTunnel(basis.content, { ...basis.inputs, local: this.#network.current });
+    const local = this.#network.current;
+    const wanted = wantedTunnel(basis.content, { ...basis.inputs, local });
     await this.#draining.duringChange({ applied: this.#applied?.wanted, wanted, selections }, async () => {
       await this.#tunnel.apply(wanted);
       this.#applied = { wanted, basis };
+      this.#network.followed(local);
     });
   }
 }
