@@ -36,7 +36,8 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 async function removeUnfinished(path: string): Promise<void> {
   const folder = dirname(path);
   const prefix = `${basename(path)}.`;
-  for (const name of await readdir(folder)) {
+  // A folder that cannot be listed can still be written to.
+  for (const name of await readdir(folder).catch(() => [])) {
     const isUnfinished = name.startsWith(prefix) && /^[0-9a-f]{12}\.unfinished$/.test(name.slice(prefix.length));
     if (isUnfinished) await rm(join(folder, name), { force: true });
   }

@@ -33,10 +33,16 @@ const joiningScripts = [
 /** Vowel signs and accents that such scripts share with others. */
 const sharedMarks = String.raw`\u0300-\u034e\u0350-\u036f\u064b-\u0655\u0670\u0951-\u0954`;
 
+/** Signs that remove the vowel of a letter. A joiner after one shows another form of the letter, even at the end. */
+const viramas = String.raw`\u094d\u09cd\u0a4d\u0acd\u0b4d\u0bcd\u0c4d\u0ccd\u0d4d\u0dca`;
+
 /** Hidden characters where they can change the visible text. The lookarounds contain what they change. */
 const visibleUses = new RegExp(
   [
     String.raw`(?<=[${joiningScripts}][${sharedMarks}]*)[\u200c\u200d](?=[${joiningScripts}])`,
+    String.raw`(?<=[${viramas}][${sharedMarks}]*)\u200d`,
+    // The initial form of an Arabic heh, in abbreviations.
+    String.raw`(?<=[\u0647\u06be])\u200d`,
     // Sequences of emoji (Unicode Technical Standard 51): persons with an occupation, styles, keycaps and flags.
     String.raw`(?<=[\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])\u200d(?=\p{Extended_Pictographic})`,
     String.raw`(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]`,

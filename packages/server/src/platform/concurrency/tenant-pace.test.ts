@@ -109,6 +109,18 @@ test("a tenant with a few slow writes does not pause", async () => {
   }
 });
 
+test("a tenant that holds many connections pauses, although each use is short for a busy event loop", async () => {
+  for (let elapsed = 0; elapsed < 3_000; elapsed += 300) {
+    const uses = Array.from({ length: 7 }, () => pace.startUse("attacker"));
+    for (let part = 0; part < 300; part += 20) {
+      loop.pass(20, 0.9);
+      void pace.turn("neighbour");
+    }
+    for (const endUse of uses) endUse(0);
+  }
+  expect(await pauseOf("attacker")).toBeGreaterThan(0);
+});
+
 test("a tenant that uses much less than another one does not pause, however many tenants are idle", async () => {
   for (let index = 0; index < 100; index += 1) {
     void pace.turn(`idle ${index}`);

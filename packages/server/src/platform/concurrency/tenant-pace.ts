@@ -20,6 +20,12 @@ const mostShortUseMs = 10;
 /** Longer uses of a connection are also charged for the time beyond this one, in milliseconds. */
 const longUseMs = 100;
 
+/**
+ * The uses at the same time that are charged as short ones. Others are charged in full: a tenant must not hold its whole
+ * share of the connections for free.
+ */
+const shortUsesAtOnce = 2;
+
 /** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
@@ -64,6 +70,8 @@ interface Account {
   updatedAt: number;
   /** The time of the last request. */
   seenAt: number;
+  /** The connections in use. */
+  uses: number;
   /** Whether the last survey counted the tenant as active. */
   isActive: boolean;
   /** The number of long requests that have started and not ended. */
@@ -119,12 +127,16 @@ export class TenantPace {
    */
   startUse(tenantId: string): (pausedMs: number) => void {
     const [startedAt, activeBefore] = [this.#loop.nowMs(), this.#loop.activeMs()];
+    const account = this.#account(tenantId, startedAt);
+    account.uses += 1;
+    const isFull = account.uses > shortUsesAtOnce;
     return (pausedMs) => {
+      account.uses -= 1;
       const elapsedMs = this.#loop.nowMs() - startedAt;
       const activeShare = elapsedMs > 0 ? (this.#loop.activeMs() - activeBefore) / elapsedMs : 0;
       const usedMs = Math.max(0, elapsedMs - pausedMs);
       const ms = usedMs * (1 - activeShare * (1 - activeLoopShare));
-      this.charge(tenantId, Math.min(ms, mostShortUseMs) + Math.max(0, ms - longUseMs));
+      this.charge(tenantId, isFull ? ms : Math.min(ms, mostShortUseMs) + Math.max(0, ms - longUseMs));
     };
   }
 
@@ -251,6 +263,7 @@ export class TenantPace {
         meanMs: 0,
         updatedAt: now,
         seenAt: Number.NEGATIVE_INFINITY,
+        uses: 0,
         isActive: false,
         longRequests: 0,
         waiting: [],
@@ -277,7 +290,7 @@ export class TenantPace {
       account.isActive = account.longRequests > 0 || now - account.seenAt <= activeMs;
       if (account.isActive) this.#activeTenants += 1;
       for (const [operation, until] of account.longUntil) if (until <= now) account.longUntil.delete(operation);
-      if (!account.isActive && account.usedMs < 1 && account.longUntil.size === 0) {
+      if (!account.isActive && account.uses === 0 && account.usedMs < 1 && account.longUntil.size === 0) {
         this.#accounts.delete(tenantId);
         continue;
       }
