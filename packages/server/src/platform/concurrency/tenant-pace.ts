@@ -21,8 +21,8 @@ const mostShortUseMs = 10;
 const longUseMs = 100;
 
 /**
- * The uses at the same time that are charged as short ones. Others are charged in full: a tenant must not hold its whole
- * share of the connections for free.
+ * The uses at the same time that are charged as short ones. Others are charged in full: a tenant must not hold its
+ * whole share of the connections for free.
  */
 const shortUsesAtOnce = 2;
 
