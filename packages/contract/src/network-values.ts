@@ -13,6 +13,8 @@ export const Ipv4Address = Type.String({ pattern: `^${ipv4Pattern}$` });
 export const IpAddress = Type.String({ pattern: `^(?:${ipv4Pattern}|${ipv6Pattern})$` });
 /** An address with its prefix length, which is present even for a single address. */
 export const IpBlock = Type.String({ pattern: `^(?:${ipv4Pattern}/[0-9]{1,2}|${ipv6Pattern}/[0-9]{1,3})$` });
+/** 32 bytes in base64 without the highest bit, which no canonical WireGuard key has (RFC 7748, section 5). */
+export const canonicalKeyPattern = "^[A-Za-z0-9+/]{41}[A-HQ-Xg-nw-z0-3][AEIMQUYcgkosw048]=$";
 /** A WireGuard public key: 32 bytes in base64. */
 export const PublicKey = Type.String({ pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$" });
 /** `host:port`, IPv6 in brackets. */

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { list } from "../list.ts";
+import { canonicalKeyPattern } from "../network-values.ts";
 import { operation } from "../operation.ts";
 import { Device, DeviceTags, DeviceToken, deviceApprovals, Posture } from "../records/device.ts";
 import { DeviceConfiguration } from "../records/device-configuration.ts";
@@ -53,7 +54,7 @@ export const enrolDevice = operation({
       minLength: 1,
     }),
     publicKey: Type.String({
-      pattern: "^[A-Za-z0-9+/]{42}[AEIMQUYcgkosw048]=$",
+      pattern: canonicalKeyPattern,
       description:
         "The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused.",
     }),

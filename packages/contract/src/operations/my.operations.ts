@@ -1,7 +1,7 @@
 /** Operations of every signed-in person, without any role. Each operation acts on own records only. */
 import Type from "typebox";
 import { list } from "../list.ts";
-import { PublicKey } from "../network-values.ts";
+import { canonicalKeyPattern, PublicKey } from "../network-values.ts";
 import { operation } from "../operation.ts";
 import { Device, KeyChallenge } from "../records/device.ts";
 import { DeviceConfiguration } from "../records/device-configuration.ts";
@@ -43,6 +43,7 @@ export const readMyDevice = operation({
 
 const NewPublicKey = Type.Unsafe<string>({
   ...PublicKey,
+  pattern: canonicalKeyPattern,
   description:
     "The device's WireGuard public key: 32 bytes in base64, as `wg pubkey` prints them. A key of small order or in another encoding than the canonical one is refused.",
 });
