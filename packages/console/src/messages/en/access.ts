@@ -85,7 +85,7 @@ export const access = {
       devices: "No device can reach this destination.",
       users: "No user can reach this destination without a device.",
       what: "There is nothing that the user or the device can reach.",
-      who: "No one can reach this resource.",
+      who: "Nobody can reach this resource.",
     },
     noun: "results",
     region: "Access found",
