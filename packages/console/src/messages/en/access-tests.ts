@@ -84,7 +84,7 @@ export const accessTests = {
     denied: "{{subject}} must never reach {{resource}}",
     deniedToAll: "{{subject}} may ever reach {{resource}}",
     from: "from {{source}}",
-    noOne: "Nobody",
+    nobody: "Nobody",
     onDevice: "{{subject}} on a device with {{posture}}",
     onUnknownDevice: "{{subject}} on a device with unknown posture",
     service: "{{resource}} on {{service}}",
