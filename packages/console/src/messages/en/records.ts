@@ -129,11 +129,11 @@ export const records = {
     test_other: "<test>{{name}}</test> in {{count, number}} cases",
     testEnforced_one: "<test>{{name}}</test> in {{count, number}} case (enforced)",
     testEnforced_other: "<test>{{name}}</test> in {{count, number}} cases (enforced)",
-    userAndDevices: "{{user}}: {{devices}}, and without\u00a0a\u00a0device",
     userOnDevice: "{{user}}: {{device}}",
     userWithoutDevice: "{{name}}, without\u00a0a\u00a0device",
     users_one: "{{count, number}} user",
     users_other: "{{count, number}} users",
+    withoutDevice: "without\u00a0a\u00a0device",
   },
   form: {
     attention_one: "{{count, number}} field needs attention",
