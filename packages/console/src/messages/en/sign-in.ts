@@ -148,7 +148,7 @@ export const signIn = {
       /** The same operation for a user without passkeys. */
       sessionsAndLinks: {
         done: "Sessions ended and open links revoked",
-        help: "Sessions on devices end too.",
+        help: "“All sessions” includes sessions on devices.",
         label: "End all sessions and revoke links",
         note: "This ends all sessions, including those on devices, and revokes open invitation links.",
         title: "End the sessions and revoke the links of {{email}}?",
