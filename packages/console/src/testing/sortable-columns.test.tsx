@@ -1,4 +1,4 @@
-/** A list that the console reads whole sorts by every column with one value. Other lists sort by what the API sorts by. */
+/** A list that the console reads whole sorts by each column with one value. Others sort by what the API sorts by. */
 import { screen } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
