@@ -44,7 +44,7 @@ function formatMatch({ kind, name = t("access.matches.unknown") }: Considered["s
   }
 }
 
-/** One requirement that is not met, such as "Add the user to the group “Finance”". A condition is the end of the text. */
+/** One requirement that is not met, such as "Add the user to the group “Finance”". A condition ends the text. */
 export function formatMissing(missing: Missing): string {
   const { kind, reason, policy, condition, negated, sourceIps = [] } = missing;
   switch (kind) {
