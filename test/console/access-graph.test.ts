@@ -237,7 +237,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     const user = (await world.client.get("/tenants/users?filter[email]=seller-01@example.com")).body.data[0].id;
     await visit.open(`/access?user=${user}`);
     await page.getByRole("combobox", { name: "Destination" }).click();
-    await page.getByRole("option", { name: "An address" }).click();
+    await page.getByRole("option", { name: "an address" }).click();
     await page.getByText("Choose a user or a device, and enter an address.").waitFor();
     await page.getByRole("textbox", { name: "Address", exact: true }).fill("wiki.corp.example.com");
     const decision = page.getByRole("region", { name: "Decision" });

@@ -88,7 +88,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await button(visit, "Edit").click();
     await page.getByRole("textbox", { name: "Description" }).fill("To answer questions");
     await button(visit, "Review").click();
-    await effectOf(visit).getByText("No one’s access changes.").waitFor();
+    await effectOf(visit).getByText("Nobody’s access changes.").waitFor();
     await button(visit, "Save").click();
     await page.getByText("To answer questions").waitFor();
     await button(visit, "Deactivate").click();
@@ -96,7 +96,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Deactivate" }).click();
     await page.getByText("Deactivated", { exact: true }).waitFor();
     await chooseAction(visit, "Delete");
-    await effectOf(visit).getByText("No one’s access changes.").waitFor();
+    await effectOf(visit).getByText("Nobody’s access changes.").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await heading(visit, "Policies").waitFor();
     await visit.leave();

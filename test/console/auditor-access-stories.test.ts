@@ -132,7 +132,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await offersNothing(visit, "what");
     await visit.open(`/access?user=${user}`);
     await page.getByRole("combobox", { name: "Destination" }).click();
-    await page.getByRole("option", { name: "An address" }).click();
+    await page.getByRole("option", { name: "an address" }).click();
     await page.getByRole("textbox", { name: "Address", exact: true }).fill("wiki.corp.example.com");
     await page.getByRole("combobox", { name: "Protocol" }).click();
     await page.getByRole("option", { name: "TCP" }).click();

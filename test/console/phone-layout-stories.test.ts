@@ -24,7 +24,7 @@ describe.runIf(hasBrowser)("an administrator with a phone", () => {
     const visit = await given.visit({ width: 390 });
     const { page } = visit;
     await visit.open("/devices?new=1");
-    const copy = await boxOf(inDialog(visit, "Copy link for the user"));
+    const copy = await boxOf(inDialog(visit, "Copy link to “My access and devices”"));
     expect(copy.width).toBe((await boxOf(inDialog(visit, "Create invitation link"))).width);
     expect(copy.width).toBe((await boxOf(inDialog(visit, "Close").last())).width);
     await visit.open("/publish");

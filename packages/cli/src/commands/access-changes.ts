@@ -33,7 +33,7 @@ interface Change {
 export function addAccessChangeCommands(access: Command): void {
   const preview = access
     .command("preview")
-    .description("Shows who would gain and lose access if requests were sent. Changes nothing.")
+    .description("Shows who would gain or lose access if requests were sent. Changes nothing.")
     .argument("[file]", "a YAML or JSON file with changes, each with method, path and body; - for standard input")
     .option("--change <request>", "A request: method, path, and a JSON body if needed. Can be repeated.", collect)
     .option("--from <address>", "Source IP address of the requests (default: any).")

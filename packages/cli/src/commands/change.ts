@@ -27,7 +27,7 @@ export function addChangeCommand(program: Command): void {
     .summary("apply a set of changes")
     .description("Applies the changes of a file in one transaction: either all of them or none.")
     .requiredOption("--file <file>", "A YAML or JSON file with changes; - for standard input.")
-    .option("--preview", "Show who would gain and lose access. Changes nothing.")
+    .option("--preview", "Show who would gain or lose access. Changes nothing.")
     .option(
       "--override-reason <text>",
       "Reason for overriding enforced access tests. It is stored in the audit record.",

@@ -215,7 +215,7 @@ async function machineOf({ name, hardwareId }: EnrolOptions) {
   return { name: name ?? facts.name, hardwareId: id, os, osVersion, appVersion: agentVersion };
 }
 
-/** Reports an enrolment. The token stays in the folder, because no one needs it elsewhere. */
+/** Reports an enrolment. The token stays in the folder, because nobody needs it elsewhere. */
 function report({ json }: ApiOptions, { url, device, name, user }: Enrolment, lines: readonly string[]): Promise<void> {
   return json === true ? writeJson({ url, device, name, user }) : writeLines(lines);
 }

@@ -5,7 +5,7 @@ import { OutputError } from "../output.ts";
  * Waits until a secret is written that cannot be shown again.
  *
  * @param remedy a sentence that names the created record and says how to undo it
- * @throws CommandFailure if writing fails, even if only because the reader has gone: no one has the secret then
+ * @throws CommandFailure if writing fails, even if only because the reader has gone: nobody has the secret then
  */
 export async function shownOnce(writing: Promise<void>, remedy: string): Promise<void> {
   try {

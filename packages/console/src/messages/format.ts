@@ -74,6 +74,14 @@ export function formatList(items: readonly string[]): string {
   return lists.format(items);
 }
 
+/** Such as "Sales, Support and Finance" in a narrow cell. A line does not end with the "and". */
+export function formatCellList(items: readonly string[]): string {
+  return lists
+    .formatToParts(items)
+    .map(({ type, value }) => (type === "literal" ? value.replace(/(?<=\p{L}) $/u, "\u00a0") : value))
+    .join("");
+}
+
 /** The names of such a list, and the separators between them. */
 export function listParts(
   items: readonly string[],

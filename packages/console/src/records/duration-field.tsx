@@ -1,6 +1,6 @@
 /** A duration as an amount and a unit, so that nobody converts days to minutes. */
 import { Group, NumberInput, Select } from "@mantine/core";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { formatDuration } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
@@ -18,7 +18,7 @@ const seconds: Readonly<Record<Unit, number>> = { minutes: 60, hours: 3_600, day
 
 interface DurationFieldProps {
   readonly label: string;
-  readonly description?: string | undefined;
+  readonly description?: ReactNode;
   /** Seconds; null if the field is empty. */
   readonly value: number | null;
   readonly limits: DurationLimits;

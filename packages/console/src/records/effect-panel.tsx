@@ -2,7 +2,7 @@
 import type { ResultOf } from "@gatehouse/client/calls";
 import { Alert, Button, Group, Stack, Table, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { compareText, formatList } from "../messages/format.ts";
+import { compareText, formatCellList, formatList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { EffectRows } from "./effect-rows.tsx";
@@ -203,7 +203,7 @@ function partsOfResources(group: EffectGroup): readonly string[] {
 /** The resources of a change that was made. A planned one is in a dialog, which a link would leave. */
 function LinkedResources({ group }: { readonly group: EffectGroup }) {
   const records = namedResources(group).map(({ id, name }) => ({ path: "resources", id, name }) as const);
-  return <Linked text={formatList(partsOfResources(group))} records={records} />;
+  return <Linked text={formatCellList(partsOfResources(group))} records={records} />;
 }
 
 /** A text in which the names of records are links. */
@@ -215,9 +215,13 @@ function Linked({ text, records }: SubjectLine) {
     if (start === -1) continue;
     const after = rest.slice(start + name.length);
     const mark = /^[,:]?/.exec(after)?.[0] ?? "";
+    const before = rest.slice(0, start);
+    // A line does not end with the "and".
+    const bound = /\p{L}+\u00a0$/u.exec(before)?.[0] ?? "";
     parts.push(
-      rest.slice(0, start),
+      before.slice(0, before.length - bound.length),
       <span key={id} className="record-name">
+        {bound}
         <RecordLink to={`/${path}/${id}`}>{name}</RecordLink>
         {mark}
       </span>,

@@ -12,7 +12,7 @@ export type Values = Readonly<Record<string, unknown>>;
 interface FieldBase {
   readonly name: string;
   readonly label: string;
-  readonly description?: string;
+  readonly description?: ReactNode;
   readonly required?: boolean;
   /** The heading above the first field of a part of the form. */
   readonly section?: { readonly title: string; readonly help: string };
@@ -40,7 +40,7 @@ export type Field = FieldBase &
     /** Several values. */
     | { readonly kind: "words"; readonly example: string; readonly suggestions?: readonly string[] }
     /** An RFC 3339 time; empty for none. */
-    | { readonly kind: "date-time" }
+    | { readonly kind: "date-time"; readonly description?: string }
     /** Ids of records, which the server finds while a person types. */
     | {
         readonly kind: "records";
@@ -159,7 +159,7 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       return (
         <DateTimeField
           {...common}
-          description={describeInOwnZone(description)}
+          description={describeInOwnZone(field.description)}
           value={value as string}
           onChange={onChange}
         />
@@ -168,7 +168,11 @@ export function FormField({ field, value, onChange, error }: FormFieldProps) {
       return (
         <TagsInput
           {...common}
-          description={[description, t("records.form.severalValues")].filter(Boolean).join(" ")}
+          description={
+            <>
+              {description} {t("records.form.severalValues")}
+            </>
+          }
           placeholder={(value as readonly string[]).length === 0 ? exampleOf(field) : undefined}
           data={[...(field.suggestions ?? [])]}
           maxDropdownHeight={240}

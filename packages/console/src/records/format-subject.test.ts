@@ -11,23 +11,23 @@ const alone = "without\u00a0a\u00a0device";
 
 test("names a user once, and says on which devices", () => {
   const subjects = [user("ann"), device("laptop", "ann"), device("phone", "ann"), device("tablet", "bob")];
-  expect(textsOf(subjects, 4)).toEqual([`ann: laptop, phone, and ${alone}`, "bob: tablet"]);
+  expect(textsOf(subjects, 4)).toEqual([`ann: laptop, phone and\u00a0${alone}`, "bob: tablet"]);
 });
 
 test("says only once that users have no device", () => {
-  expect(textsOf([user("ann"), user("bob"), user("cleo")], 3)).toEqual([`ann, bob and cleo, ${alone}`]);
+  expect(textsOf([user("ann"), user("bob"), user("cleo")], 3)).toEqual([`ann, bob and\u00a0cleo, ${alone}`]);
   expect(textsOf([user("ann"), device("laptop", "bob")], 2)).toEqual(["bob: laptop", `ann, ${alone}`]);
 });
 
 test("counts what it does not name, with a unit", () => {
   const users = Array.from({ length: 20 }, (_, index) => user(`user-${index}`));
-  const five = `user-0, user-1, user-2, user-3 and user-4, ${alone}`;
+  const five = `user-0, user-1, user-2, user-3 and\u00a0user-4, ${alone}`;
   expect(textsOf(users, 20)).toEqual([five, "and 15 more users"]);
   // The users of the subjects after the first 20 are unknown.
   expect(textsOf(users, 37)).toEqual([five, "and 32 more users and devices"]);
   const pairs = users.flatMap((owner) => [owner, device("laptop", owner.name)]);
   expect(textsOf(pairs.slice(0, 14), 14)).toEqual([
-    ...users.slice(0, 5).map(({ name }) => `${name}: laptop, and ${alone}`),
+    ...users.slice(0, 5).map(({ name }) => `${name}: laptop and\u00a0${alone}`),
     "and 2 more users",
   ]);
   const devices = users.flatMap(({ name }) => [device("laptop", name), device("phone", name)]);
@@ -38,7 +38,7 @@ test("counts what it does not name, with a unit", () => {
 
 test("names the last one, instead of counting it", () => {
   const users = Array.from({ length: 6 }, (_, index) => user(`user-${index}`));
-  expect(textsOf(users, 6)).toEqual([`user-0, user-1, user-2, user-3, user-4 and user-5, ${alone}`]);
+  expect(textsOf(users, 6)).toEqual([`user-0, user-1, user-2, user-3, user-4 and\u00a0user-5, ${alone}`]);
 });
 
 test("says which records a line names, in their order", () => {

@@ -1,5 +1,5 @@
 import type { ResultOf } from "@gatehouse/client/calls";
-import { formatList } from "../messages/format.ts";
+import { formatCellList } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 
 type Subject = ResultOf<"/tenants/events/{id}/effect", "get">["groups"][number]["subjects"][number];
@@ -44,7 +44,7 @@ interface Person {
 
 /**
  * The subjects with the same change of access, one line each. A user with devices is one line, such as
- * "ann@example.com: Laptop, and without a device", and the users without a device are one line together. The last line
+ * "ann@example.com: Laptop and without a device", and the users without a device are one line together. The last line
  * counts the others.
  *
  * @param count the number of subjects, of which `subjects` are the first
@@ -107,12 +107,11 @@ function deviceOf({ id, name }: Subject): NamedRecord {
 }
 
 function formatAlone(users: readonly NamedRecord[]): string {
-  return t("records.effect.userWithoutDevice", { name: formatList(users.map(({ name }) => name)) });
+  return t("records.effect.userWithoutDevice", { name: formatCellList(users.map(({ name }) => name)) });
 }
 
 function formatPerson({ user: { name }, devices, isAlone }: Person): string {
-  const own = devices.map((device) => device.name).join(", ");
-  return isAlone
-    ? t("records.effect.userAndDevices", { user: name, devices: own })
-    : t("records.effect.userOnDevice", { user: name, device: own });
+  const own = devices.map((device) => device.name);
+  const ways = isAlone ? [...own, t("records.effect.withoutDevice")] : own;
+  return t("records.effect.userOnDevice", { user: name, device: formatCellList(ways) });
 }

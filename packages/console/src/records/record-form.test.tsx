@@ -355,7 +355,7 @@ describe("the review of a change", () => {
     await fill(user, t("common.name"), "Engineering");
     await click(user, t("common.review"));
     await screen.findByText(t("records.effect.moreResources", { count: 2 }));
-    screen.getByText(t("common.theInternet"));
+    screen.getByText(`and ${t("common.theInternet")}`);
     await click(user, t("records.effect.showAll", { count: 24 }));
     const rows = within(await screen.findByRole("table", { name: t("records.effect.rows") }));
     rows.getByText(/user-5@example.com/);

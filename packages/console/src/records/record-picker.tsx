@@ -2,7 +2,7 @@
 import { MultiSelect } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { type ListQuery, paged, whole } from "../app/api.ts";
 import { containsPattern } from "../app/like-pattern.ts";
 import { t } from "../messages/i18n.ts";
@@ -21,7 +21,7 @@ export type PickablePath = PagedPath | "/tenants/roles" | "/tenants/gateways" | 
 interface RecordPickerProps {
   readonly path: PickablePath;
   readonly label: string;
-  readonly description?: string | undefined;
+  readonly description?: ReactNode;
   readonly required?: boolean;
   readonly withAsterisk?: boolean;
   readonly error?: string | undefined;

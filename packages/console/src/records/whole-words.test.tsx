@@ -34,12 +34,12 @@ test("phrases end at commas and arrows", () => {
   expect(phrases).toEqual(["Sales,", "agent-01@example.com and 1 more →", "Jump hosts,", "if “Office hours” is met"]);
 });
 
-test("each name of a list stays whole, with its comma", () => {
+test("each name of a list stays whole, with its comma and its conjunction", () => {
   const container = document.createElement("p");
   const root = createRoot(container);
   flushSync(() => root.render(<WholeNames names={["Logs", "Source code", "Staging and test databases"]} />));
   expect(container.textContent).toBe("Logs, Source code and Staging and test databases");
   const whole = [...container.querySelectorAll(".record-name")].map(({ textContent }) => textContent);
-  expect(whole).toEqual(["Logs,", "Source code", "Staging and test databases"]);
+  expect(whole).toEqual(["Logs,", "Source code", "and Staging and test databases"]);
   root.unmount();
 });

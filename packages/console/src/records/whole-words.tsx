@@ -13,16 +13,21 @@ export function WholeWords({ text }: { readonly text: string }) {
   ));
 }
 
+/** The last word of a separator such as " and ". */
+const word = /\p{L}+ $/u;
+
 /** A list such as "a, b and c", whose names stay whole. */
 export function WholeNames({ names }: { readonly names: readonly string[] }) {
   const parts = listParts(names);
   return parts.map(({ type, value }, index) => {
-    // A comma stays at its name. Other separators, such as "and", are separate words.
-    if (type === "literal") return value.replace(/^,/, "");
+    // A comma stays at the name before it, and an "and" at the name after it.
+    if (type === "literal") return value.replace(/^,/, "").replace(word, "");
+    const before = word.exec(parts[index - 1]?.value ?? "")?.[0] ?? "";
     const next = parts[index + 1]?.value ?? "";
     return (
       // biome-ignore lint/suspicious/noArrayIndexKey: names repeat, and have no identity
       <span key={index} className="record-name">
+        {before}
         {value}
         {next.startsWith(",") && ","}
       </span>

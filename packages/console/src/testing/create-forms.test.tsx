@@ -1,4 +1,4 @@
-/** Every form that creates a record shows an example of a name, and how to enter several values. */
+/** Forms that create records: an example of a name, how to enter several values, and the description at the end. */
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
@@ -52,3 +52,14 @@ test("the page that publishes shows examples of names", async () => {
   await waitFor(() => expect(names()).toHaveLength(2));
   for (const name of names()) expect(name.placeholder).toMatch(example);
 });
+
+test.each(["groups", "gateways", "resources", "policies", "access-tests", "webhooks"])(
+  "the description is the last field of a form: /%s",
+  async (path) => {
+    openConsole(`/${path}?new=1`);
+    const dialog = await findDialog();
+    const description = dialog.getByRole("textbox", { name: t("common.description") });
+    const fields = [...(description.closest("form")?.querySelectorAll("input:not([type=hidden]), textarea") ?? [])];
+    expect(fields.findLast((field) => !field.hasAttribute("aria-hidden"))).toBe(description);
+  },
+);

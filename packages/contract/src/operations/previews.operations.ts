@@ -18,7 +18,7 @@ export const previewAccess = operation({
   tag: "Policies",
   summary: "Preview the access impact of changes",
   description:
-    "Returns who would gain and lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of one change set, or of several that follow one another, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.",
+    "Returns who would gain or lose access, and which access tests would fail, if these requests were sent one after another. The requests are subject to the same rules and permissions as real ones. The first request that would be rejected determines the error response, with a pointer into `/changes`. Nothing is stored. The changes are those of one change set, or of several that follow one another, with `as`, `@name` and `ifMatch`. A preview also accepts applying a configuration, whose body can have at most 32 MiB. The bodies of all other changes together can have at most 4 MiB. Circumstances that `context` omits are left open, so that access is never, sometimes or always allowed.",
   access: "decisions:read",
   wholeTenant: true,
   body: closedObject({

@@ -180,7 +180,7 @@ function identityOf(name: string, user: DemoUser) {
     name,
     userEmail: user.email,
     hardwareId: `EX-${digest.toString("hex", 0, 6).toUpperCase()}`,
-    // Any 32 bytes without the highest bit are a Curve25519 public key. No one has the private key.
+    // Any 32 bytes without the highest bit are a Curve25519 public key. Nobody has the private key.
     publicKey: Buffer.concat([digest.subarray(0, 31), Buffer.of((digest[31] ?? 0) & 0x7f)]).toString("base64"),
     appVersion: "0.1.0",
   };

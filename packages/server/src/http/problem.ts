@@ -53,7 +53,7 @@ function asAppError(error: unknown, request: FastifyRequest): AppError {
 }
 
 /**
- * Whether the client disconnected or was disconnected, so that no one reads the response: during its request, or before
+ * Whether the client disconnected or was disconnected, so that nobody reads the response: during its request, or before
  * a response whose content was then closed.
  */
 function isOfDisconnect(error: unknown, { raw, observed }: FastifyRequest): boolean {

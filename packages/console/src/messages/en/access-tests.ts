@@ -3,7 +3,7 @@ export const accessTests = {
   anyDevice: "any device",
   create: "Create access test",
   delete: {
-    effect: "No one’s access will change. If you revert the deletion, the test gets a new ID.",
+    effect: "Nobody’s access will change. If you revert the deletion, the test gets a new ID.",
     title: "Delete access test “{{name}}”?",
   },
   deleted: "(deleted)",
@@ -84,7 +84,7 @@ export const accessTests = {
     denied: "{{subject}} must never reach {{resource}}",
     deniedToAll: "{{subject}} may ever reach {{resource}}",
     from: "from {{source}}",
-    noOne: "No one",
+    nobody: "Nobody",
     onDevice: "{{subject}} on a device with {{posture}}",
     onUnknownDevice: "{{subject}} on a device with unknown posture",
     service: "{{resource}} on {{service}}",

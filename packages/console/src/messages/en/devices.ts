@@ -1,6 +1,6 @@
 export const devices = {
   add: {
-    copyPage: "Copy link for the user",
+    copyPage: "Copy link to “My access and devices”",
     label: "Add device",
     link: "A person who cannot sign in yet needs an invitation link first.",
     text: "Users add their devices on the page “My access and devices”, or with the device agent.",
@@ -82,7 +82,7 @@ export const devices = {
     title: "Routes",
   },
   tags: {
-    help: "Admission rules read them as device.tags. Lower-case letters, digits and . _ : - only.",
+    help: "Admission rules read them as <code>device.tags</code>. Lower-case letters, digits and . _ : - only.",
     label: "Edit tags",
     title: "Tags of device “{{name}}”",
   },

@@ -27,7 +27,7 @@ export const enrolmentKeys = {
     revoked: "Revoked",
     showDevices: "Show devices",
     tags: "Tags",
-    tagsHelp: "Each device gets these tags. Admission rules read them as device.tags.",
+    tagsHelp: "Each device gets these tags. Admission rules read them as <code>device.tags</code>.",
     user: "User",
     userHelp: "The devices belong to this user, and count against the user’s device limit.",
     uses: "Devices enrolled",

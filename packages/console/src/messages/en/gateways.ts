@@ -81,9 +81,9 @@ export const gateways = {
     machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
     networksDerived:
-      "Not set. Traffic between sites uses the IP addresses and networks of the private resources whose first gateway is this one. DNS answers can contain any address, unless a resource limits them.",
+      "Not set. Traffic between sites uses the IP addresses and networks of the private resources whose first gateway is this one. DNS answers can contain any address, unless an address of the resource limits them.",
     networksEmpty:
-      "None. The gateway exchanges no traffic with other sites. DNS answers can contain any address, unless a resource limits them.",
+      "None. The gateway exchanges no traffic with other sites. DNS answers can contain any address, unless an address of the resource limits them.",
     networksHelp:
       "IP addresses or networks behind the gateway, for traffic between sites. They also limit the DNS answers for private resources.",
     noRelay: "Not used (no relay)",

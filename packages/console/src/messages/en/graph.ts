@@ -80,7 +80,7 @@ export const graph = {
     label: "Access as a list",
     noGateway: "No gateway",
     noResources: "No resources",
-    noSubjects: "No one",
+    noSubjects: "Nobody",
     policy: "Policy",
     resources: "Resources",
     subjects: "Subjects",

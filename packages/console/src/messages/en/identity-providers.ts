@@ -25,7 +25,7 @@ export const identityProviders = {
     firstSignInHelp: "Applies to accounts of the provider that belong to no user yet.",
     groupsClaim: "Groups claim",
     groupsClaimHelp:
-      "The claim with the names of a person’s groups. A person joins every group that lists one of these names under “Identity provider groups”.",
+      "The claim with the names or the IDs of a person’s groups. A person joins every group that lists one of them under “Identity provider groups”.",
     hasClientSecret: "Client secret stored",
     issuer: "Issuer",
     issuerHelp: "Exactly as the provider’s metadata states it.",
@@ -37,7 +37,7 @@ export const identityProviders = {
     postLogoutRedirectUri: "Post-logout redirect URI",
     redirectUri: "Redirect URI",
     scopes: "Scopes",
-    scopesHelp: "In addition to openid.",
+    scopesHelp: "In addition to <code>openid</code>.",
     showSecret: "Show or hide the secret",
     signInUrl: "Sign-in URL",
     testedAt: "Tested",

@@ -20,7 +20,7 @@ export const my = {
       blocked: "Not now",
       unavailable: "Out of service",
     },
-    title: "What you can reach",
+    title: "My access",
     why: "Why?",
     whyLabel: "Why? {{name}}",
   },

@@ -97,7 +97,7 @@ export const policies = {
     gateways: "Gateways",
     groups: "Groups: <records/>",
     noResources: "No resources",
-    noSubjects: "No one",
+    noSubjects: "Nobody",
     resources: "Resources",
     sourceIps: "Source addresses",
     subjects: "Subjects",

@@ -45,8 +45,8 @@ export const publish = {
   },
   ruleName: "Admission rule for {{name}}",
   summary: {
-    address: "Address: {{destination}}",
-    gateway: "Gateway: {{name}}",
+    address: "<label>Address:</label> {{destination}}",
+    gateway: "<label>Gateway:</label> {{name}}",
     newGateway: "Gateway “{{name}}” will be created. Deploy it afterwards.",
     policy_one: "Policy “{{policy}}” allows access to the members of the group {{groups}}.",
     policy_other: "Policy “{{policy}}” allows access to the members of the groups {{groups}}.",

@@ -137,13 +137,23 @@ export const signIn = {
     endSessionsDone: "All console sessions of the user have ended",
     passkeys_one: "{{count}} passkey",
     passkeys_other: "{{count}} passkeys",
-    resetHelp:
-      "A reset deletes the passkeys, ends all sessions, including those on devices, and revokes open invitation links.",
-    resetDone: "Passkeys deleted, sessions ended and open links revoked",
-    resetNote:
-      "This deletes all passkeys of the user, ends all sessions, including those on devices, and revokes open invitation links. Create a new link afterwards.",
-    resetPasskeys: "Reset passkeys",
-    resetTitle: "Reset the passkeys of {{email}}?",
+    reset: {
+      passkeys: {
+        done: "Passkeys deleted, sessions ended and open links revoked",
+        help: "A reset deletes the passkeys, ends all sessions, including those on devices, and revokes open invitation links.",
+        label: "Reset passkeys",
+        note: "This deletes all passkeys of the user, ends all sessions, including those on devices, and revokes open invitation links. Create a new link afterwards.",
+        title: "Reset the passkeys of {{email}}?",
+      },
+      /** The same operation for a user without passkeys. */
+      sessionsAndLinks: {
+        done: "Sessions ended and open links revoked",
+        help: "“All sessions” includes sessions on devices.",
+        label: "End all sessions and revoke links",
+        note: "This ends all sessions, including those on devices, and revokes open invitation links.",
+        title: "End the sessions and revoke the links of {{email}}?",
+      },
+    },
     title: "Sign-in",
   },
 } as const;

@@ -54,7 +54,7 @@ export const webhooks = {
     behindSince: "Behind since",
     events: "Events",
     eventsHelp:
-      "Types such as policy.updated or policy.*, or operations such as reorderPolicies. Leave empty for all events.",
+      "Types such as <code>policy.updated</code> or <code>policy.*</code>, or operations such as <code>reorderPolicies</code>. Leave empty for all events.",
     failingSince: "Failing since",
     nameExample: "Chat messages",
     nameHelp: "Leave empty to use the host of the URL.",

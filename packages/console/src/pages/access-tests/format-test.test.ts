@@ -11,5 +11,5 @@ test("a test is a sentence, also about everyone", () => {
     "Group “Sales” must never reach “Payroll”",
   );
   expect(sentence({ type: "everyone" }, "allowed")).toBe("Everyone must always reach “Payroll”");
-  expect(sentence({ type: "everyone" }, "denied")).toBe("No one may ever reach “Payroll”");
+  expect(sentence({ type: "everyone" }, "denied")).toBe("Nobody may ever reach “Payroll”");
 });

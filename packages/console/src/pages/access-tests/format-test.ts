@@ -11,7 +11,7 @@ export function formatTest({ subject, device, resource, expected, context = {} }
   const service = [protocol, port].filter((part) => part !== undefined).join(" ");
   const name = resource.name === undefined ? resource.id : t("common.quoted", { text: resource.name });
   const isDeniedToAll = subject.type === "everyone" && expected === "denied";
-  const who = isDeniedToAll ? t("accessTests.sentence.noOne") : formatSubject(subject);
+  const who = isDeniedToAll ? t("accessTests.sentence.nobody") : formatSubject(subject);
   const sentence = t(`accessTests.sentence.${isDeniedToAll ? "deniedToAll" : expected}`, {
     subject: formatSubjectOnDevice(who, device),
     resource: service === "" ? name : t("accessTests.sentence.service", { resource: name, service }),

@@ -18,12 +18,12 @@ import {
   type Considered,
   type Decision,
   formatMatches,
-  formatObserved,
   formatOutcome,
   formatReason,
 } from "./format-access.ts";
 import { MissingFacts, type NearestMiss } from "./missing-facts.tsx";
 import { nextOpening, type Opening, zoneOf } from "./next-opening.ts";
+import { Observed } from "./observed.tsx";
 import { OfflineGateways, PostureNote } from "./obstacles.tsx";
 
 interface DecisionAnswerProps {
@@ -185,7 +185,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
           role="group"
           aria-label={t("access.evaluated.region")}
         >
-          <Table className="record-table stacks">
+          <Table className="record-table stacks tall-rows">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.evaluated.columns.policy")}</Table.Th>
@@ -297,7 +297,7 @@ function ConditionLine({ condition }: { readonly condition: Condition }) {
       <Status tone={tones[result]}>{t(`access.evaluated.${result}`)}</Status>
       <span>
         {operator === undefined ? <ConditionText text={text} /> : t(`access.evaluated.operators.${operator}`)}
-        {operator === undefined && formatObserved(condition)}
+        {operator === undefined && <Observed condition={condition} />}
         {error !== undefined &&
           condition.values.every((value) => value.error === undefined) &&
           operator === undefined &&

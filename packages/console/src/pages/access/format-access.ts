@@ -44,7 +44,7 @@ function formatMatch({ kind, name = t("access.matches.unknown") }: Considered["s
   }
 }
 
-/** One requirement that is not met, such as "Add the user to the group “Finance”". */
+/** One requirement that is not met, such as "Add the user to the group “Finance”". A condition ends the text. */
 export function formatMissing(missing: Missing): string {
   const { kind, reason, policy, condition, negated, sourceIps = [] } = missing;
   switch (kind) {
@@ -66,7 +66,7 @@ export function formatMissing(missing: Missing): string {
 }
 
 function formatMissingCondition(condition: Condition, negated: boolean): string {
-  const words = `${formatCondition(condition.text) ?? condition.text}${formatObserved(condition)}`;
+  const words = formatCondition(condition.text) ?? condition.text;
   return negated
     ? t("access.missing.conditionNot", { condition: words })
     : t("access.missing.condition", { condition: words });
@@ -97,15 +97,12 @@ function formatChoice(names: readonly string[]): string {
   return names.length > 5 ? t("access.missing.list", { names: shown, count: names.length - 5 }) : shown;
 }
 
-/** The values that the condition read, such as " (device.posture.diskEncrypted is false)". */
-export function formatObserved({ text, values }: Condition): string {
-  const observed = values.map(({ name, value }) =>
-    t("access.evaluated.value", {
-      name,
-      value: formatObservedTime(text, name, value) ?? formatValue(value),
-    }),
-  );
-  return observed.length === 0 ? "" : ` (${observed.join("; ")})`;
+/** The values that the condition read, such as `false` for `device.posture.diskEncrypted`. */
+export function observedOf({ text, values }: Condition): readonly { readonly name: string; readonly value: string }[] {
+  return values.map(({ name, value }) => ({
+    name,
+    value: formatObservedTime(text, name, value) ?? formatValue(value),
+  }));
 }
 
 function formatValue(value: string | undefined): string {

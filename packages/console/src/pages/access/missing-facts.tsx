@@ -11,6 +11,7 @@ import { moved } from "../../records/moved.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { type Considered, type Decision, formatMissing, type Missing } from "./format-access.ts";
+import { Observed } from "./observed.tsx";
 
 export type NearestMiss = NonNullable<NonNullable<Decision["context"]["explanation"]>["nearestMiss"]>;
 
@@ -28,7 +29,10 @@ export function MissingFacts({ miss, policies, user }: MissingFactsProps) {
       {miss.missing.map((fact) => (
         <li key={formatMissing(fact)}>
           <Group justify="space-between" gap="sm">
-            <bdi>{formatMissing(fact)}</bdi>
+            <bdi>
+              {formatMissing(fact)}
+              {fact.condition !== undefined && <Observed condition={fact.condition} />}
+            </bdi>
             <Group gap="xs">
               <Remedies fact={fact} policy={miss.policy} ruleId={rule?.id} user={user} />
             </Group>

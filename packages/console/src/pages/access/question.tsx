@@ -196,7 +196,7 @@ function Device({ query: { view, user, device }, change }: QuestionProps) {
 
 function Thing({ query: { byAddress, resource, address, protocol, port }, change }: QuestionProps) {
   return (
-    <Group gap="xs">
+    <Group gap={8}>
       <Select
         className="kind"
         aria-label={t("access.query.destination")}
@@ -217,7 +217,7 @@ function Thing({ query: { byAddress, resource, address, protocol, port }, change
             onChange={(next) => change(partsOf(next))}
             error={address === "" || isSingleHost(address) ? undefined : t("access.query.addressInvalid")}
           />
-          <Group wrap="nowrap" gap="xs">
+          <Group wrap="nowrap" gap={8}>
             <Select
               aria-label={t("access.query.protocol")}
               placeholder={t("access.query.protocolAny")}

@@ -50,6 +50,7 @@ const definition: ListDefinition<ItemAt<"/tenants/addresses">> = {
     {
       key: "kind",
       title: t("addresses.fields.kind"),
+      sortBy: formatAddressKind,
       visibleFrom: "lg",
       cell: (address) => <span className="one-line">{formatAddressKind(address)}</span>,
     },

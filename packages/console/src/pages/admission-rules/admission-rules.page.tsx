@@ -30,6 +30,7 @@ const definition: ListDefinition<ItemAt<"/tenants/admission-rules">> = {
       key: "time",
       title: t("admissionRules.fields.timeBased"),
       visibleFrom: "sm",
+      sortBy: ({ hasTimeConstraint }) => (hasTimeConstraint ? t("common.yes") : t("common.no")),
       cell: ({ hasTimeConstraint }) => (hasTimeConstraint ? t("common.yes") : t("common.no")),
     },
     {

@@ -7,13 +7,13 @@ import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { bodyOf, keyFields, newKey } from "./key-fields.tsx";
-import { type ApiKey, StateOfKey, stateOf } from "./key-state.tsx";
+import { type ApiKey, formatState, StateOfKey, stateOf } from "./key-state.tsx";
 
 const definition: ListDefinition<ApiKey> = {
   source: whole("/tenants/api-keys"),
@@ -25,11 +25,13 @@ const definition: ListDefinition<ApiKey> = {
     {
       key: "state",
       title: t("apiKeys.state.label"),
+      sortBy: formatState,
       cell: (apiKey) => <StateOfKey apiKey={apiKey} />,
     },
     {
       key: "prefix",
       title: t("apiKeys.fields.prefix"),
+      sortBy: ({ prefix }) => prefix,
       visibleFrom: "lg",
       cell: ({ prefix }) => <Code>{prefix}</Code>,
     },
@@ -117,7 +119,7 @@ export function ApiKeysListPage() {
             void navigate({ to: `/api-keys/${created.id}` });
           }}
         >
-          <RichText message="apiKeys.created.text" elements={{ code: <Code /> }} />
+          {textWithCode("apiKeys.created.text")}
         </SecretOnce>
       )}
     </>

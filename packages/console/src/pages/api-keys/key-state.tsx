@@ -18,6 +18,10 @@ const states = {
   expired: { tone: "idle", text: t("apiKeys.state.expired") },
 } as const;
 
+export function formatState(apiKey: ApiKey): string {
+  return states[stateOf(apiKey, Date.now())].text;
+}
+
 export function StateOfKey({ apiKey }: { readonly apiKey: ApiKey }) {
   const { tone, text } = states[stateOf(apiKey, Date.now())];
   return <Status tone={tone}>{text}</Status>;

@@ -1,13 +1,13 @@
 /** The routes that the agent of a device receives: traffic and names through each gateway. */
-import { Code, Skeleton, Table } from "@mantine/core";
+import { Skeleton, Table } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
-import { Fragment } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { absent } from "../../records/absent.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { Literals } from "../../records/literals.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
@@ -90,12 +90,7 @@ function Shortened({ texts }: { readonly texts: readonly string[] }) {
   if (texts.length === 0) return absent;
   return (
     <>
-      {texts.slice(0, mostShown).map((text, index) => (
-        <Fragment key={text}>
-          {index > 0 && ", "}
-          <Code>{text}</Code>
-        </Fragment>
-      ))}
+      <Literals texts={texts.slice(0, mostShown)} />
       {texts.length > mostShown && ` ${t("common.andMore", { count: texts.length - mostShown })}`}
     </>
   );

@@ -4,6 +4,7 @@ import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EndOfDeviceSession, StateOfDeviceSession, sessionStateOf } from "../../records/device-session-state.tsx";
@@ -11,6 +12,7 @@ import { isCutOffByUser, StatusOfDevice } from "../../records/device-status.tsx"
 import { EmptyState } from "../../records/empty-list.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { formatFact } from "../../records/format-fact.ts";
+import { Literals } from "../../records/literals.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -32,7 +34,7 @@ const tagFields: readonly Field[] = [
     kind: "words",
     name: "tags",
     label: t("devices.fields.tags"),
-    description: t("devices.tags.help"),
+    description: textWithCode("devices.tags.help"),
     example: "build",
   },
 ];
@@ -71,7 +73,7 @@ export function DevicePage() {
                 },
                 { label: t("devices.fields.hardwareId"), value: <Code>{device.hardwareId}</Code> },
                 { label: t("devices.fields.publicKey"), value: <Code className="long-key">{device.publicKey}</Code> },
-                { label: t("devices.fields.tags"), value: device.tags.join(", ") },
+                { label: t("devices.fields.tags"), value: device.tags.length > 0 && <Literals texts={device.tags} /> },
                 {
                   label: t("devices.fields.enrolmentKey"),
                   value: device.enrolmentKey && (

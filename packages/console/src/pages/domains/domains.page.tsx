@@ -85,6 +85,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
       {
         key: "state",
         title: t("domains.fields.state"),
+        sortBy: ({ verifiedAt }) => t(verifiedAt === null ? "domains.state.unverified" : "domains.state.verified"),
         cell: ({ verifiedAt }) =>
           verifiedAt === null ? (
             <Status tone="waiting">{t("domains.state.unverified")}</Status>

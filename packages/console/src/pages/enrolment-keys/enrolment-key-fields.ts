@@ -1,4 +1,5 @@
 import { t } from "../../messages/i18n.ts";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import type { EnrolmentKey } from "./enrolment-key-state.tsx";
 
@@ -39,7 +40,7 @@ export const newKeyFields: readonly Field[] = [
     kind: "words",
     name: "tags",
     label: t("enrolmentKeys.fields.tags"),
-    description: t("enrolmentKeys.fields.tagsHelp"),
+    description: textWithCode("enrolmentKeys.fields.tagsHelp"),
     example: "build",
   },
   { ...expiryField, description: t("enrolmentKeys.fields.expiresHelp") },

@@ -5,6 +5,7 @@ import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { Literals } from "../../records/literals.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -52,7 +53,7 @@ export function EnrolmentKeyPage() {
                   </>
                 ),
               },
-              { label: t("enrolmentKeys.fields.tags"), value: key.tags.join(", ") },
+              { label: t("enrolmentKeys.fields.tags"), value: key.tags.length > 0 && <Literals texts={key.tags} /> },
               { label: t("enrolmentKeys.fields.lastUsed"), value: <RelativeTime at={key.lastUsedAt} /> },
               { label: t("enrolmentKeys.fields.expires"), value: <ExactTime at={key.expiresAt} /> },
               ...(key.revokedAt === undefined

@@ -6,7 +6,8 @@ import { nameColumn } from "../../lists/columns.tsx";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
+import { textWithCode } from "../../messages/text-with-code.tsx";
+import { Literals } from "../../records/literals.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -28,11 +29,13 @@ const definition: ListDefinition<EnrolmentKey> = {
     {
       key: "state",
       title: t("enrolmentKeys.state.label"),
+      sortBy: (key) => t(`enrolmentKeys.state.${stateOfKey(key, Date.now())}`),
       cell: (enrolmentKey) => <StateOfEnrolmentKey enrolmentKey={enrolmentKey} />,
     },
     {
       key: "prefix",
       title: t("enrolmentKeys.fields.prefix"),
+      sortBy: ({ prefix }) => prefix,
       visibleFrom: "md",
       cell: ({ prefix }) => <Code>{prefix}</Code>,
     },
@@ -55,7 +58,7 @@ const definition: ListDefinition<EnrolmentKey> = {
       key: "tags",
       title: t("enrolmentKeys.fields.tags"),
       visibleFrom: "lg",
-      cell: ({ tags }) => tags.join(", "),
+      cell: ({ tags }) => <Literals texts={tags} />,
     },
     {
       key: "expiresAt",
@@ -121,7 +124,7 @@ export function EnrolmentKeysListPage() {
             void navigate({ to: `/enrolment-keys/${created.id}` });
           }}
         >
-          <RichText message="enrolmentKeys.created.text" elements={{ code: <Code /> }} />
+          {textWithCode("enrolmentKeys.created.text")}
         </SecretOnce>
       )}
     </>

@@ -13,7 +13,7 @@ import { installationQuery, isLoopback } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import type { Gateway } from "./gateway-fields.ts";
 
@@ -42,11 +42,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   const [chosen, setChosen] = useState<SnippetKind>();
   const { data: installation, error, refetch } = useQuery(installationQuery);
   if (gateway.token === hidden) {
-    return (
-      <Text c="dimmed">
-        <RichText message="gateways.deploy.noPermission" elements={{ code: <Code /> }} />
-      </Text>
-    );
+    return <Text c="dimmed">{textWithCode("gateways.deploy.noPermission")}</Text>;
   }
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (installation === undefined) return <Skeleton height={120} aria-busy />;
@@ -58,20 +54,17 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
     <Stack gap="sm">
       {!hasAgentPackages && (
         <Warning>
-          <RichText message="gateways.deploy.noPackages" elements={{ code: <Code /> }} />{" "}
-          <GuideLink to="deployment#packages-for-agents" />
+          {textWithCode("gateways.deploy.noPackages")} <GuideLink to="deployment#packages-for-agents" />
         </Warning>
       )}
       {isLoopback(url) ? (
         <Warning>
-          <RichText message="gateways.deploy.loopback" values={{ url }} elements={{ code: <Code /> }} />{" "}
-          <GuideLink to="configuration#server" />
+          {textWithCode("gateways.deploy.loopback", { url })} <GuideLink to="configuration#server" />
         </Warning>
       ) : (
         url.startsWith("http://") && (
           <Warning>
-            <RichText message="gateways.deploy.plainHttp" elements={{ code: <Code /> }} />{" "}
-            <GuideLink to="configuration#server" />
+            {textWithCode("gateways.deploy.plainHttp")} <GuideLink to="configuration#server" />
           </Warning>
         )
       )}
@@ -86,8 +79,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <Tabs.Panel value={kind} pt="sm">
           <Stack gap="sm">
             <Text size="sm">
-              <RichText message={`gateways.deploy.instructions.${kind}`} elements={{ code: <Code /> }} />{" "}
-              <GuideLink to={guides[kind]} />
+              {textWithCode(`gateways.deploy.instructions.${kind}`)} <GuideLink to={guides[kind]} />
             </Text>
             <Code block tabIndex={0} className="code-lines">
               {snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}

@@ -8,7 +8,7 @@ import { t } from "../../messages/i18n.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
-import { StatusOf } from "../../records/status.tsx";
+import { formatStatus, StatusOf } from "../../records/status.tsx";
 import { WholeWords } from "../../records/whole-words.tsx";
 import { bodyOf, gatewayFields, newGateway } from "./gateway-fields.ts";
 
@@ -24,12 +24,13 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
     {
       key: "status",
       title: t("common.status"),
-      sortBy: ({ status }) => status,
+      sortBy: ({ status }) => formatStatus(status),
       cell: ({ status }) => <StatusOf value={status} />,
     },
     {
       key: "endpoint",
       title: t("gateways.fields.endpoint"),
+      sortBy: ({ endpoint = "" }) => endpoint,
       visibleFrom: "md",
       cell: ({ endpoint }) => <WholeWords text={endpoint ?? t("gateways.fields.endpointDetected")} />,
     },

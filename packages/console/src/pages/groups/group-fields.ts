@@ -9,7 +9,6 @@ const day = 86_400;
 
 export const groupFields: readonly Field[] = [
   nameField(t("groups.fields.nameExample")),
-  { kind: "long-text", name: "description", label: t("common.description") },
   {
     kind: "number",
     name: "maxDevices",
@@ -34,6 +33,7 @@ export const groupFields: readonly Field[] = [
     description: t("groups.fields.idpMappingHelp"),
     example: "engineering",
   },
+  { kind: "long-text", name: "description", label: t("common.description") },
 ];
 
 export const newGroup: Values = {

@@ -12,7 +12,14 @@ import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { UrlValue } from "../../records/url-value.tsx";
-import { bodyOf, type IdentityProvider, newProvider, newProviderFields, StateOfProvider } from "./provider-fields.tsx";
+import {
+  bodyOf,
+  formatState,
+  type IdentityProvider,
+  newProvider,
+  newProviderFields,
+  StateOfProvider,
+} from "./provider-fields.tsx";
 
 const definition: ListDefinition<IdentityProvider> = {
   source: whole("/tenants/identity-providers"),
@@ -24,17 +31,20 @@ const definition: ListDefinition<IdentityProvider> = {
     {
       key: "state",
       title: t("identityProviders.state.label"),
+      sortBy: formatState,
       cell: (provider) => <StateOfProvider provider={provider} />,
     },
     {
       key: "issuer",
       title: t("identityProviders.fields.issuer"),
+      sortBy: ({ issuer }) => issuer,
       isBelow: true,
       cell: ({ issuer }) => <UrlValue url={issuer} isInList />,
     },
     {
       key: "testedAt",
       title: t("identityProviders.fields.testedAt"),
+      sortBy: ({ testedAt }) => testedAt ?? "",
       visibleFrom: "md",
       cell: ({ testedAt }) => <RelativeTime at={testedAt} />,
     },

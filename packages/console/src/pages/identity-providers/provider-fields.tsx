@@ -2,18 +2,25 @@ import type { ResultOf } from "@gatehouse/client/calls";
 import { type ProviderPreset, unfilledPlaceholder } from "@gatehouse/contract/records/provider-presets";
 import { PasswordInput } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { Status } from "../../records/status.tsx";
 
 export type IdentityProvider = ResultOf<"/tenants/identity-providers/{id}", "get">;
 
-export function StateOfProvider({ provider: { enabled, testedAt } }: { readonly provider: IdentityProvider }) {
-  if (enabled) return <Status tone="good">{t("identityProviders.state.enabled")}</Status>;
-  return testedAt === null ? (
-    <Status tone="waiting">{t("identityProviders.state.untested")}</Status>
-  ) : (
-    <Status tone="idle">{t("identityProviders.state.disabled")}</Status>
-  );
+function stateOf({ enabled, testedAt }: IdentityProvider): "enabled" | "disabled" | "untested" {
+  if (enabled) return "enabled";
+  return testedAt === null ? "untested" : "disabled";
+}
+
+const tones = { enabled: "good", disabled: "idle", untested: "waiting" } as const;
+
+export function formatState(provider: IdentityProvider): string {
+  return t(`identityProviders.state.${stateOf(provider)}`);
+}
+
+export function StateOfProvider({ provider }: { readonly provider: IdentityProvider }) {
+  return <Status tone={tones[stateOf(provider)]}>{formatState(provider)}</Status>;
 }
 
 const name = nameField(t("identityProviders.fields.nameExample"));
@@ -85,7 +92,7 @@ function connection(hasSecret: boolean): readonly Field[] {
       kind: "words",
       name: "scopes",
       label: t("identityProviders.fields.scopes"),
-      description: t("identityProviders.fields.scopesHelp"),
+      description: textWithCode("identityProviders.fields.scopesHelp"),
       example: "profile",
       suggestions: ["email", "profile", "groups"],
     },

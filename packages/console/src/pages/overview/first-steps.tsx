@@ -127,7 +127,7 @@ function Checklist({ progress, close }: { readonly progress: Done; readonly clos
   }, [opened]);
   return (
     <Paper withBorder p="md" component="section" aria-label={t("overview.firstSteps.title")} ref={list}>
-      <Group justify="space-between" mb="xs">
+      <Group justify="space-between" className="panel-head">
         <Title order={2}>{t("overview.firstSteps.title")}</Title>
         <Text size="sm" c="dimmed">
           {counts}

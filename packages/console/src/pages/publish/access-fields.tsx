@@ -1,8 +1,9 @@
 /** The fields that define who reaches a resource, and under which conditions. */
-import { Checkbox, Group, Paper, Stack, Switch, Text, Title } from "@mantine/core";
+import { Checkbox, Group, Stack, Switch, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { Panel } from "../../records/record-page.tsx";
 import { RecordPicker } from "../../records/record-picker.tsx";
 import { HoursFields } from "../../records/time-fields.tsx";
 import type { Access } from "./publish-changes.ts";
@@ -78,12 +79,9 @@ interface PartProps {
 /** A part of a page. */
 export function Step({ title, children }: PartProps) {
   return (
-    <Paper withBorder p="md" component="section" aria-label={title}>
-      <Title order={2} mb="sm">
-        {title}
-      </Title>
+    <Panel title={title}>
       <Stack gap="sm">{children}</Stack>
-    </Paper>
+    </Panel>
   );
 }
 

@@ -7,6 +7,7 @@ import { whole } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
 import { nameFor, readDestination } from "../../records/read-destination.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
@@ -239,6 +240,9 @@ interface SummaryProps {
   readonly isStep: boolean;
 }
 
+/** Looks like the labels of the effect below it. */
+const label = <Text span inherit c="dimmed" />;
+
 function Summary({ publication, protocols, gateway, isStep }: SummaryProps) {
   const { address, gatewayName } = publication;
   const destination = readDestination(address);
@@ -246,15 +250,19 @@ function Summary({ publication, protocols, gateway, isStep }: SummaryProps) {
     <Stack gap={2}>
       {destination !== undefined && (
         <Text>
-          {t("publish.summary.address", {
-            destination: formatDestination(destination, protocolFor(protocols, destination.port)?.name),
-          })}
+          <RichText
+            message="publish.summary.address"
+            values={{ destination: formatDestination(destination, protocolFor(protocols, destination.port)?.name) }}
+            elements={{ label }}
+          />
         </Text>
       )}
       <Text>
-        {gateway === undefined
-          ? t("publish.summary.newGateway", { name: gatewayName })
-          : t("publish.summary.gateway", { name: gateway })}
+        {gateway === undefined ? (
+          t("publish.summary.newGateway", { name: gatewayName })
+        ) : (
+          <RichText message="publish.summary.gateway" values={{ name: gateway }} elements={{ label }} />
+        )}
       </Text>
       {isStep ? (
         <Text>{t("publish.summary.policyLater")}</Text>

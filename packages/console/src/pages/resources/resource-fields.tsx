@@ -13,8 +13,7 @@ const description: Field = { kind: "long-text", name: "description", label: t("c
 /** The type of a resource never changes. Its addresses are added and removed one at a time. */
 export const editedFields: readonly Field[] = [name, description];
 
-export const newFields: readonly Field[] = [
-  name,
+const typeAndAddresses: readonly Field[] = [
   {
     kind: "choice",
     name: "type",
@@ -33,17 +32,20 @@ export const newFields: readonly Field[] = [
     render: (props) => <AddressesField {...props} />,
     format: (value) => formatAddresses(value as readonly NewAddress[]), // as the field makes them
   },
-  description,
 ];
 
-/** The gateways of a new resource, only for keys that can read gateways. */
-export const gatewaysField: Field = {
+const gatewaysField: Field = {
   kind: "records",
   name: "gateways",
   label: t("resources.gateways.label"),
   description: t("resources.gateways.help"),
   path: "/tenants/gateways",
 };
+
+/** @param canReadGateways without the permission, the form does not offer gateways */
+export function newFields(canReadGateways: boolean): readonly Field[] {
+  return [name, ...typeAndAddresses, ...(canReadGateways ? [gatewaysField] : []), description];
+}
 
 export const newResource: Values = {
   gateways: [],

@@ -14,7 +14,7 @@ import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { formatResourceType } from "./format-resource-type.ts";
-import { gatewaysField, newFields, newResource, newResourceChanges } from "./resource-fields.tsx";
+import { newFields, newResource, newResourceChanges } from "./resource-fields.tsx";
 import { ResourceStatus } from "./resource-status.tsx";
 
 const shownAddresses = 2;
@@ -115,7 +115,7 @@ export function ResourcesListPage() {
               intro={
                 <RichText message="resources.createIntro" elements={{ link: <RecordLink to="/publish" inText /> }} />
               }
-              fields={canReadGateways ? [...newFields, gatewaysField] : newFields}
+              fields={newFields(canReadGateways)}
               initial={newResource}
               submitLabel={t("common.create")}
               plan={newResourceChanges}

@@ -7,7 +7,13 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { describeRole } from "./describe-role.ts";
 
-const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
+type Role = ItemAt<"/tenants/roles">;
+
+function formatKind({ deleteable }: Role): string {
+  return deleteable ? t("roles.kind.custom") : t("roles.kind.builtIn");
+}
+
+const definition: ListDefinition<Role> = {
   source: whole("/tenants/roles"),
   noun: t("roles.noun"),
   search: { label: t("common.name"), by: ({ name, description = "" }) => `${name} ${description}` },
@@ -27,7 +33,8 @@ const definition: ListDefinition<ItemAt<"/tenants/roles">> = {
       key: "kind",
       title: t("roles.kind.label"),
       visibleFrom: "sm",
-      cell: ({ deleteable }) => (deleteable ? t("roles.kind.custom") : t("roles.kind.builtIn")),
+      sortBy: formatKind,
+      cell: formatKind,
     },
   ],
   empty: {

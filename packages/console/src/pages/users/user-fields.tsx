@@ -1,6 +1,7 @@
 /** The fields of the form that edits a user. */
 import type { ResultOf } from "@gatehouse/client/calls";
 import { t } from "../../messages/i18n.ts";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import type { Field, Values } from "../../records/form-fields.tsx";
 
 export type User = ResultOf<"/tenants/users/{id}", "get">;
@@ -39,7 +40,7 @@ export const userFields: readonly Field[] = [
     kind: "long-text",
     name: "attributes",
     label: t("users.fields.attributes"),
-    description: t("users.fields.attributesHelp"),
+    description: textWithCode("users.fields.attributesHelp"),
     maxLength: 20_000,
   },
 ];

@@ -5,19 +5,27 @@ import { click, findDialog, openConsole, waitForDialogToClose } from "../../test
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, sample } from "../../testing/sample.ts";
 
-test("resetting passkeys asks first, and names sessions and links, even without a passkey", async () => {
+test.each([
+  { count: 1, reset: "passkeys", names: /passkeys.*sessions.*links/ },
+  { count: 0, reset: "sessionsAndLinks", names: /^This (?!.*passkeys).*sessions.*links/ },
+] as const)("a user with $count passkeys: the reset asks first, and names only what it ends", async (given) => {
+  const { count, reset, names } = given;
   const id = newId();
   mockApi.answer("get", "/tenants/users/{id}", sample("User", { id, email: "ann@example.com", status: "active" }));
-  mockApi.answer("get", "/tenants/users/{id}/passkeys", []);
+  mockApi.answer(
+    "get",
+    "/tenants/users/{id}/passkeys",
+    Array.from({ length: count }, () => sample("Passkey")),
+  );
   const user = openConsole(`/users/${id}`);
-  await screen.findByText(t("signIn.user.passkeys", { count: 0 }));
-  screen.getByText(t("signIn.user.resetHelp"));
-  await click(user, t("signIn.user.resetPasskeys"));
-  const dialog = await findDialog(t("signIn.user.resetTitle", { email: "ann@example.com" }));
-  dialog.getByText(/passkeys.*sessions.*links/);
+  await screen.findByText(t("signIn.user.passkeys", { count }));
+  screen.getByText(t(`signIn.user.reset.${reset}.help`));
+  await click(user, t(`signIn.user.reset.${reset}.label`));
+  const dialog = await findDialog(t(`signIn.user.reset.${reset}.title`, { email: "ann@example.com" }));
+  dialog.getByText(names);
   expect(mockApi.writes()).toEqual([]);
-  await click(user, t("signIn.user.resetPasskeys"));
+  await click(user, t(`signIn.user.reset.${reset}.label`));
   await waitForDialogToClose();
   expect(mockApi.received("resetPasskeys")).toHaveLength(1);
-  await screen.findByText(t("signIn.user.resetDone"));
+  await screen.findByText(t(`signIn.user.reset.${reset}.done`));
 });

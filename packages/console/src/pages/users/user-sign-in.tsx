@@ -15,6 +15,7 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
     queryKey: ["/tenants/users/{id}/passkeys", id],
     queryFn: () => api.get("/tenants/users/{id}/passkeys", { path: { id } }),
   });
+  const reset = passkeys?.length === 0 ? "sessionsAndLinks" : "passkeys";
   const end = useAction({
     run: () => api.delete("/tenants/users/{id}/sessions", { path: { id } }),
     done: t("signIn.user.endSessionsDone"),
@@ -29,19 +30,19 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
               {t("signIn.user.endSessions")}
             </Button>
             <ReviewedButton
-              label={t("signIn.user.resetPasskeys")}
-              title={t("signIn.user.resetTitle", { email })}
-              note={t("signIn.user.resetNote")}
+              label={t(`signIn.user.reset.${reset}.label`)}
+              title={t(`signIn.user.reset.${reset}.title`, { email })}
+              note={t(`signIn.user.reset.${reset}.note`)}
               changes={[{ method: "DELETE", path: `/tenants/users/${id}/passkeys` }]}
               // Sessions are not part of effects: the note states what ends.
               changesAccess={false}
-              doneMessage={t("signIn.user.resetDone")}
+              doneMessage={t(`signIn.user.reset.${reset}.done`)}
               size="xs"
               danger
             />
           </Group>
         )}
-        {canWrite && <Text c="dimmed">{t("signIn.user.resetHelp")}</Text>}
+        {canWrite && <Text c="dimmed">{t(`signIn.user.reset.${reset}.help`)}</Text>}
       </Stack>
     </Panel>
   );

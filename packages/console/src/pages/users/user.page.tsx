@@ -75,7 +75,7 @@ function About({ user }: { readonly user: User }) {
             { label: t("users.fields.groups"), value: <RecordLinks path="groups" records={user.groups} /> },
             { label: t("users.fields.maxDevices"), value: user.maxDevices ?? t("users.fields.maxDevicesByGroups") },
             { label: t("users.fields.lastConnection"), value: <RelativeTime at={user.lastConnection} /> },
-            { label: t("users.fields.invited"), value: <RelativeTime at={user.createdAt} /> },
+            { label: t("common.created"), value: <RelativeTime at={user.createdAt} /> },
             ...(user.status === "pending"
               ? [{ label: t("users.fields.invitationExpires"), value: <RelativeTime at={user.invitationExpiresAt} /> }]
               : []),

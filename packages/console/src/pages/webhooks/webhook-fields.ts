@@ -1,5 +1,6 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
 import { t } from "../../messages/i18n.ts";
+import { textWithCode } from "../../messages/text-with-code.tsx";
 import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import type { Webhook } from "./webhook-state.tsx";
 
@@ -24,7 +25,7 @@ export const webhookFields: readonly Field[] = [
     kind: "words",
     name: "events",
     label: t("webhooks.fields.events"),
-    description: t("webhooks.fields.eventsHelp"),
+    description: textWithCode("webhooks.fields.eventsHelp"),
     example: "policy.updated",
     suggestions: known,
   },

@@ -5,17 +5,24 @@ import { Status } from "../../records/status.tsx";
 
 export type Webhook = ResultOf<"/tenants/webhooks/{id}", "get">;
 
+const states = {
+  active: { tone: "good", text: t("webhooks.state.active") },
+  behind: { tone: "waiting", text: t("webhooks.state.behind") },
+  disabledBySystem: { tone: "idle", text: t("webhooks.state.disabledBySystem") },
+  failing: { tone: "bad", text: t("webhooks.state.failing") },
+  inactive: { tone: "idle", text: t("webhooks.state.inactive") },
+} as const;
+
+/** The state as a person reads it, with its tone. */
+export function stateOf({ active, failingSince, behindSince, disabledReason }: Webhook) {
+  if (!active) return disabledReason === undefined ? states.inactive : states.disabledBySystem;
+  if (failingSince !== undefined) return states.failing;
+  return behindSince === undefined ? states.active : states.behind;
+}
+
 export function StateOfWebhook({ webhook }: { readonly webhook: Webhook }) {
-  const { active, failingSince, behindSince, disabledReason } = webhook;
-  if (!active)
-    return (
-      <Status tone="idle">
-        {disabledReason === undefined ? t("webhooks.state.inactive") : t("webhooks.state.disabledBySystem")}
-      </Status>
-    );
-  if (failingSince !== undefined) return <Status tone="bad">{t("webhooks.state.failing")}</Status>;
-  if (behindSince !== undefined) return <Status tone="waiting">{t("webhooks.state.behind")}</Status>;
-  return <Status tone="good">{t("webhooks.state.active")}</Status>;
+  const { tone, text } = stateOf(webhook);
+  return <Status tone={tone}>{text}</Status>;
 }
 
 export function EventsOf({ webhook: { events } }: { readonly webhook: Webhook }) {

@@ -11,7 +11,7 @@ import { RelativeTime } from "../../records/relative-time.tsx";
 import { SecretOnce } from "../../records/secret-once.tsx";
 import { UrlValue } from "../../records/url-value.tsx";
 import { bodyOf, newWebhook, webhookFields } from "./webhook-fields.ts";
-import { EventsOf, StateOfWebhook, type Webhook } from "./webhook-state.tsx";
+import { EventsOf, StateOfWebhook, stateOf, type Webhook } from "./webhook-state.tsx";
 
 const definition: ListDefinition<Webhook> = {
   source: whole("/tenants/webhooks"),
@@ -20,10 +20,16 @@ const definition: ListDefinition<Webhook> = {
   defaultSort: "name",
   columns: [
     nameColumn("webhooks", "whole"),
-    { key: "state", title: t("webhooks.state.label"), cell: (webhook) => <StateOfWebhook webhook={webhook} /> },
+    {
+      key: "state",
+      title: t("webhooks.state.label"),
+      sortBy: (webhook) => stateOf(webhook).text,
+      cell: (webhook) => <StateOfWebhook webhook={webhook} />,
+    },
     {
       key: "url",
       title: t("webhooks.fields.url"),
+      sortBy: ({ url }) => url,
       isBelow: true,
       cell: ({ url }) => <UrlValue url={url} isInList />,
     },
@@ -36,6 +42,7 @@ const definition: ListDefinition<Webhook> = {
     {
       key: "failingSince",
       title: t("webhooks.fields.failingSince"),
+      sortBy: ({ failingSince = "" }) => failingSince,
       visibleFrom: "lg",
       cell: ({ failingSince }) => <RelativeTime at={failingSince} never="–" />,
     },

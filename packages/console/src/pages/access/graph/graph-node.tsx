@@ -9,6 +9,7 @@ import {
   CircleX,
   Globe,
   Layers,
+  type LucideIcon,
   MonitorSmartphone,
   Router,
   Server,
@@ -19,6 +20,7 @@ import {
 import { memo } from "react";
 import { t } from "../../../messages/i18n.ts";
 import type { Node } from "./graph-model.ts";
+import { allDevices, allGroups, allResources, allUsers, anySite } from "./graph-paths.ts";
 
 export interface GraphNodeValues {
   readonly node: Node;
@@ -45,6 +47,20 @@ const icons = {
   before: ChevronsUp,
 } as const;
 
+/** The icons of nodes that stand for all records of a kind. */
+const wordIcons: Readonly<Record<string, LucideIcon>> = {
+  [allUsers.key]: Users,
+  [allGroups.key]: Users,
+  [allDevices.key]: MonitorSmartphone,
+  [anySite.key]: Router,
+  [allResources.key]: Server,
+};
+
+function iconOf({ key, kind, isInner = false }: Node): LucideIcon {
+  // The only inner node without a record says that a group has no members.
+  return wordIcons[key] ?? (kind === "words" && isInner ? Users : icons[kind]);
+}
+
 const kinds = {
   group: t("graph.nodes.group"),
   user: t("graph.nodes.user"),
@@ -62,7 +78,7 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
   const values = data as unknown as GraphNodeValues; // as the canvas makes it
   const { node, leadsTo, activate, openOrClose, isCurrent, isFocus } = values;
   const { key, kind, name, note, tone, denies = false, isOpen, reached } = node;
-  const Icon = denies ? Ban : reached === undefined ? icons[kind] : reached.isReached ? CircleCheck : CircleX;
+  const Icon = denies ? Ban : reached === undefined ? iconOf(node) : reached.isReached ? CircleCheck : CircleX;
   const opens = kind === "group-of";
   const title = note === undefined ? name : `${name} (${note})`;
   return (

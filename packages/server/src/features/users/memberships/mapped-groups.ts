@@ -30,7 +30,7 @@ export async function applyMappedGroups(
   const joined = groupIds.filter((id) => !present.has(id));
   const released = [...own].filter((id) => !wanted.has(id));
   const left = released.filter((id) => !others.has(id));
-  // A direct membership is no one else's to hold.
+  // A direct membership is nobody else's to hold.
   const gained = groupIds.filter((id) => !own.has(id) && (!present.has(id) || others.has(id)));
   if (gained.length + released.length === 0) return;
   const count = present.size + joined.length - left.length;
