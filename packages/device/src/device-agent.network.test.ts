@@ -65,13 +65,19 @@ describe("the agent of a device in a network whose addresses are those of names"
   }
   const movedTo = { resolvers: new Set(["10.7.0.53"]), routers: new Set<string>() };
 
-  test.each(["a question", "a check"])("lets questions wait for the rules of a network that %s finds", async (by) => {
+  /** An agent with the address of a name in a network that its machine has just joined. */
+  async function moved() {
     const clock = new StoppedClock();
-    const { agent, tunnel, names } = await world.start({ clock });
+    const started = await world.start({ clock });
     await world.controlPlane.send(world.controlPlane.signed(content));
-    learn(names, clock, "10.7.0.53");
-    await agent.namesChanged();
+    learn(started.names, clock, "10.7.0.53");
+    await started.agent.namesChanged();
     world.network = movedTo;
+    return { ...started, clock };
+  }
+
+  test.each(["a question", "a check"])("lets questions wait for the rules of a network that %s finds", async (by) => {
+    const { agent, tunnel, clock } = await moved();
     const { state: change, go } = nextChange(tunnel);
     const first = by === "a question" ? agent.useResolvers(["10.7.0.53"]) : undefined;
     await vi.waitUntil(
@@ -88,12 +94,7 @@ describe("the agent of a device in a network whose addresses are those of names"
   });
 
   test("tries the rules of another network again before a question is sent, if the machine refuses them", async () => {
-    const clock = new StoppedClock();
-    const { agent, tunnel, names } = await world.start({ clock });
-    await world.controlPlane.send(world.controlPlane.signed(content));
-    learn(names, clock, "10.7.0.53");
-    await agent.namesChanged();
-    world.network = movedTo;
+    const { agent, tunnel } = await moved();
     tunnel.refusal = "no memory";
     await expect(agent.useResolvers(["10.7.0.53"])).rejects.toThrow("no memory");
     await agent.useResolvers(["10.7.0.53"]);
@@ -101,12 +102,7 @@ describe("the agent of a device in a network whose addresses are those of names"
   });
 
   test("applies a configuration although the machine refused the rules of another network for the former one", async () => {
-    const clock = new StoppedClock();
-    const { agent, tunnel, names } = await world.start({ clock });
-    await world.controlPlane.send(world.controlPlane.signed(content));
-    learn(names, clock, "10.7.0.53");
-    await agent.namesChanged();
-    world.network = movedTo;
+    const { agent, tunnel } = await moved();
     tunnel.refusal = "no memory";
     const next = { ...content, gateways: content.gateways.slice(0, 1) };
     expect(await world.controlPlane.send(world.controlPlane.signed(next))).toMatchObject({ type: "applied" });
@@ -175,12 +171,7 @@ describe("the agent of a device in a network whose addresses are those of names"
   });
 
   test("reads a new network once", async () => {
-    const clock = new StoppedClock();
-    const { agent, tunnel, names } = await world.start({ clock });
-    await world.controlPlane.send(world.controlPlane.signed(content));
-    learn(names, clock, "10.7.0.53");
-    await agent.namesChanged();
-    world.network = movedTo;
+    const { agent, tunnel, clock } = await moved();
     const before = world.reads;
     const live = vi.spyOn(tunnel, "livePeers");
     clock.pass(5_000);

@@ -1,4 +1,4 @@
-/** A client that disconnects is no error of the server, and the log shows the disconnect. */
+/** Disconnects of clients are logged as such, and not as internal errors. */
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { exportEvents } from "@gatehouse/contract/operations/events.operations";

@@ -55,7 +55,7 @@ test.each([
   ["a joiner after an emoji", "Team \u{1f469}\u200d"],
   ["a joiner between an emoji and a letter", "\u{1f469}\u200dA"],
   ["two selectors", "\u2764\ufe0f\ufe0f"],
-  ["a selector after a digit that is no keycap", "1\ufe0f"],
+  ["a selector after a digit without a keycap", "1\ufe0f"],
   ["tags that are not terminated", "\u{1f3f4}\u{e0067}\u{e0062}\u{e0065}"],
   ["tags after another emoji", "\u{1f469}\u{e0067}\u{e0062}\u{e0065}\u{e007f}"],
 ])("%s is refused", (_what, name) => {
