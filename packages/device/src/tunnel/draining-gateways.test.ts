@@ -54,3 +54,38 @@ test.each([
   }
   expect(left).toEqual([]);
 });
+
+test.each(["of an expired configuration", "after a failed change"])(
+  "a removal of the drain tunnel %s that the machine refuses is tried again",
+  async (when) => {
+    const clock = new StoppedClock();
+    const peer = { endpoint: undefined, allowedIps: [], receivedBytes: 1, sentBytes: 0, lastHandshake: clock.now() };
+    const livePeers = async () => new Map([["first", peer]]);
+    let [isRefusing, isPresent] = [false, false];
+    const refuse = () => {
+      if (isRefusing) throw new Error("no memory");
+    };
+    const drainTunnel = {
+      apply: async () => {
+        isPresent = true;
+        refuse();
+      },
+      remove: async () => {
+        refuse();
+        isPresent = false;
+      },
+      livePeers,
+    };
+    const gateways = new DrainingGateways({ tunnel: { livePeers }, drainTunnel, clock, log: () => undefined });
+    const change = { applied: through("first"), wanted: through("second"), selections: new Map() };
+    const isExpired = when === "of an expired configuration";
+    isRefusing = !isExpired;
+    await gateways.duringChange(change, async () => undefined);
+    isRefusing = true;
+    if (isExpired) await expect(gateways.remove()).rejects.toThrow("no memory");
+    expect(isPresent).toBe(true);
+    isRefusing = false;
+    await gateways.endSilent(change.wanted);
+    expect(isPresent).toBe(false);
+  },
+);

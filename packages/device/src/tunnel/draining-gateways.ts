@@ -33,6 +33,8 @@ export class DrainingGateways {
   #current: Draining = notDraining;
   /** The paths to draining gateways, by public key. */
   #selections = new Map<string, PathSelection>();
+  /** Whether the machine refused to remove the drain tunnel. */
+  #mustRemove = false;
 
   constructor(parts: DrainingParts) {
     this.#parts = parts;
@@ -56,10 +58,17 @@ export class DrainingGateways {
     if (!starts || (isExchange && this.#current === next)) await this.#apply(next, wanted);
   }
 
-  /** Ends the draining of gateways that no longer answer, or whose time is over. Their remaining connections break. */
+  /**
+   * Ends the draining of gateways that no longer answer, or whose time is over. Their remaining connections break. Also
+   * removes a drain tunnel that the machine refused to remove.
+   */
   async endSilent(applied: WantedTunnel): Promise<void> {
     const { drainTunnel, clock } = this.#parts;
-    if (drainTunnel === undefined || this.#current.routes.length === 0) return;
+    if (drainTunnel === undefined) return;
+    if (this.#current.routes.length === 0) {
+      if (this.#mustRemove) await this.remove();
+      return;
+    }
     const live = await drainTunnel.livePeers();
     const now = clock.elapsedMs();
     for (const [key, selection] of this.#selections) {
@@ -76,7 +85,9 @@ export class DrainingGateways {
   /** Removes the drain tunnel, including the one that an earlier run left. */
   async remove(): Promise<void> {
     this.#current = notDraining;
+    this.#mustRemove = true;
     await this.#parts.drainTunnel?.remove();
+    this.#mustRemove = false;
   }
 
   async #next({ applied, wanted, selections }: TunnelChange): Promise<Draining> {
@@ -99,10 +110,11 @@ export class DrainingGateways {
     try {
       await drainTunnel.apply(next, carriers(wanted), isMoving);
       this.#current = next;
+      this.#mustRemove = false;
     } catch (err) {
       log("failed to drain gateways; their connections break", { err });
-      this.#current = notDraining;
-      await drainTunnel.remove().catch(() => {});
+      // A check tries a failed removal again.
+      await this.remove().catch(() => {});
     }
     this.#selections = new Map(
       this.#current.routes.map(({ publicKey, endpoint }) => [

@@ -32,6 +32,7 @@ export function guardEveryResponse(app: FastifyInstance, strictTransport: Strict
       reply.header("strict-transport-security", lifetime);
     }
     requireMatchingHttpVersion(request);
+    requireSmallHeaders(request);
     requireOneHost(request);
     requireOneAuthorization(request);
     done();
@@ -66,17 +67,36 @@ function requireMatchingHttpVersion({ raw: { httpVersionMajor, headers } }: Fast
   throw new AppError("invalid_parameter", { detail: "HTTP/2.0 is invalid in an HTTP/1 request line. Send HTTP/1.1." });
 }
 
+/** The maximum length of the names and values of all headers, in bytes. The same as that of Node.js for HTTP/1.1. */
+const maxHeadersLength = 16_384;
+
+/**
+ * Node.js accepts up to 64 KiB over HTTP/2.
+ *
+ * @throws AppError header_too_large
+ */
+function requireSmallHeaders({ raw: { httpVersionMajor, rawHeaders } }: FastifyRequest): void {
+  if (httpVersionMajor < 2) return;
+  let length = 0;
+  for (const text of rawHeaders) length += text.length;
+  if (length > maxHeadersLength) throw new AppError("header_too_large");
+}
+
 /**
  * The server that a request is meant for must be unambiguous (RFC 9112, section 3.2): proxies could read another host.
  *
  * @throws AppError invalid_parameter
  */
-function requireOneHost({ raw: { rawHeaders, headers, url = "/" } }: FastifyRequest): void {
+function requireOneHost({ raw: { rawHeaders, headers, httpVersion, url = "/" } }: FastifyRequest): void {
   const authority = headers[":authority"]; // HTTP/2
   let hosts = authority === undefined || headers.host === undefined || authority === headers.host ? 0 : 1;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index] ?? "";
     if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  // Without TLS, Node.js refuses such requests.
+  if (hosts === 0 && authority === undefined && httpVersion === "1.1") {
+    throw new AppError("invalid_parameter", { detail: "The request has no Host header. Send one." });
   }
   if (hosts > 1) {
     throw new AppError("invalid_parameter", { detail: "The request has several Host headers. Send one." });

@@ -175,6 +175,24 @@ describe("over TLS", () => {
     });
   });
 
+  test.each([
+    ["of 15 KiB are accepted", 15_000, 200],
+    ["of 17 KiB get 431", 17_000, 431],
+    ["of 60 KiB get 431", 60_000, 431],
+  ])("headers of HTTP/2 %s", async (_what, length, status) => {
+    await withSession(async (session) => {
+      const answer = await overHttp2(session, { ":path": "/tenants/groups", "x-long": "~".repeat(length) });
+      expect(answer.status).toBe(status);
+      if (status !== 200) expect(JSON.parse(answer.body)).toMatchObject({ code: "header_too_large" });
+    });
+  });
+
+  test("a request of HTTP/1.1 without a Host header is refused", async () => {
+    const socket = connectTls({ host: "127.0.0.1", port, servername: "localhost", ca: firstCertificate.cert });
+    socket.end("GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n");
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
   test("a request with different hosts is refused", async () => {
     await withSession(async (session) => {
       const refused = await overHttp2(session, {
