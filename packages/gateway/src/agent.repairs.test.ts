@@ -87,4 +87,15 @@ describe("a gateway's agent beside other programs", () => {
     await passChecks(agent, 301);
     expect((await agent.report()).warnings).toEqual([]);
   });
+
+  test("reports a restored part even if the machine refuses a later one", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.changedParts = ["peers"];
+    kernel.refusal = "no memory";
+    await passChecks(agent, 5);
+    expect((await agent.report()).warnings).toEqual([
+      expect.stringContaining("Another program changed the peers of the interface gh0."),
+    ]);
+  });
 });

@@ -484,7 +484,7 @@ export class Agent {
     if (this.#holder.failure !== undefined && this.#trust !== undefined) {
       await this.#holder.persist(configuration, this.#trust);
     }
-    for (const part of await kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
+    for await (const part of kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
       this.#repairs.record(part);
       const change = part === "interface" ? "removed" : "changed";
       log(`restored the ${part}, which another program ${change}`, { interface: wireGuard.name });

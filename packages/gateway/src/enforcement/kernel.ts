@@ -128,11 +128,18 @@ export class Kernel {
     return used;
   }
 
-  /** Repairs what other programs changed in the tunnel. @returns the parts that were changed */
-  async repairTunnel(content: ConfigurationContent): Promise<readonly TunnelPart[]> {
-    if (await this.#wireGuard.exists()) return this.#setPeersAndRoutes(content);
+  /**
+   * Repairs what other programs changed in the tunnel.
+   *
+   * @returns each part that was changed, as soon as it is restored; a later one may fail
+   */
+  async *repairTunnel(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
+    if (await this.#wireGuard.exists()) {
+      yield* this.#settingPeersAndRoutes(content);
+      return;
+    }
     await this.tunnel(content);
-    return ["interface"];
+    yield "interface";
   }
 
   /**
@@ -144,7 +151,7 @@ export class Kernel {
     const own = content.settings.interface;
     await this.#wireGuard.ensure();
     await this.#wireGuard.setPort(own.listenPort);
-    await this.#setPeersAndRoutes(content);
+    for await (const _ of this.#settingPeersAndRoutes(content));
   }
 
   /** Enables forwarding. @throws Error if the machine does not allow that */
@@ -158,13 +165,11 @@ export class Kernel {
   }
 
   /** @returns the parts that another program changed since the last call */
-  async #setPeersAndRoutes(content: ConfigurationContent): Promise<readonly TunnelPart[]> {
+  async *#settingPeersAndRoutes(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
     const own = content.settings.interface;
-    const changed: TunnelPart[] = [];
-    if (await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts))) changed.push("peers");
-    if (await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])) changed.push("addresses");
-    if (await this.#wireGuard.setRoutes(tunnelBlocks(content))) changed.push("routes");
-    return changed;
+    if (await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts))) yield "peers";
+    if (await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])) yield "addresses";
+    if (await this.#wireGuard.setRoutes(tunnelBlocks(content))) yield "routes";
   }
 
   /**

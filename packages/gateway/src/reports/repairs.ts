@@ -34,6 +34,7 @@ export class Repairs {
       return `Another program changed the nftables table of the agent. The agent restored it at ${time}.`;
     }
     if (part === "interface") return `Another program removed the interface ${name}. The agent restored it at ${time}.`;
-    return `Another program changed the ${part} of the interface ${name}. The agent restored them at ${time}.`;
+    const what = part === "addresses" ? "addresses, the MTU or the state" : part;
+    return `Another program changed the ${what} of the interface ${name}. The agent restored them at ${time}.`;
   }
 }

@@ -44,11 +44,12 @@ export class RecordingKernel {
   /** The parts of the tunnel that another program changed, apart from a removed interface. */
   changedParts: readonly TunnelPart[] = [];
 
-  async repairTunnel(content: ConfigurationContent): Promise<readonly TunnelPart[]> {
-    const repaired = this.content === undefined ? (["interface"] as const) : this.changedParts;
+  async *repairTunnel(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
+    const [isRemoved, repaired] = [this.content === undefined, this.changedParts];
     this.changedParts = [];
+    if (!isRemoved) yield* repaired;
     await this.tunnel(content);
-    return repaired;
+    if (isRemoved) yield "interface";
   }
 
   /** The interface of the same machine. */
