@@ -157,7 +157,7 @@ function connectionOf({ issuer, client_id, settings: { scopes, groupsClaim } }: 
 }
 
 /**
- * An enabled provider decides who signs in as any user of the tenant, the owner included. Otherwise a caller that can
+ * An enabled provider decides who signs in as any user of the tenant, including the owner. Otherwise, a caller that can
  * only write providers could enable one of its own, and take over the owner's account.
  *
  * @throws AppError grants_exceed_caller
