@@ -86,7 +86,7 @@ async function openShared(): Promise<Shared> {
   await promisify(execFile)(process.execPath, [path.join(root, "packages/console/build-if-changed.mjs")]);
   const database = await createDatabase();
   const server = await startTestServer({ connection: database.connection, bootstrapApiKey });
-  await fillDemoTenant(server);
+  await fillDemoTenant(server, database.connection);
   await server.close();
   if (chromiumPath === undefined) throw new Error(withoutBrowser);
   const browser = await chromium.launch({ executablePath: chromiumPath, args: chromiumFlags });

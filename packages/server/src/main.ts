@@ -85,7 +85,7 @@ export async function startGatehouse(config: Config, log: Log, options: StartOpt
         options.onKeysCreated?.(installation);
       }
       if (config.demo) {
-        await fillDemoTenant(composition);
+        await fillDemoTenant(composition, connection);
         log.warn("demo mode: anyone who reaches the server can sign in as the example people");
       }
       signal.throwIfAborted();

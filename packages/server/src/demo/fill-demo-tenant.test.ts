@@ -16,7 +16,8 @@ beforeAll(async () => {
   database = await createDatabase();
   server = await startTestServer({ connection: database.connection, bootstrapApiKey });
   client = server.client(bootstrapApiKey);
-  await fillDemoTenant(server);
+  // Two replicas that start together.
+  await Promise.all([server, server].map((replica) => fillDemoTenant(replica, database.connection)));
 });
 
 afterAll(async () => {
@@ -97,7 +98,7 @@ test("filling again changes nothing and does not restore deleted records", async
   const { body } = await client.get("/tenants/policies?filter[name]=Office systems");
   expect((await client.delete(`/tenants/policies/${body.data[0].id}`)).status).toBe(204);
   const before = await totals();
-  await fillDemoTenant(server);
+  await fillDemoTenant(server, database.connection);
   expect(await totals()).toEqual(before);
 });
 

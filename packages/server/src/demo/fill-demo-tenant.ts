@@ -2,6 +2,8 @@
 import type { RoleType } from "@gatehouse/contract/permissions";
 import type { Composition } from "../compose.ts";
 import { openDemoTenant } from "../features/tenants/tenants.api.ts";
+import type { Connection } from "../platform/db/database.ts";
+import { runExclusively } from "../platform/db/exclusive-work.ts";
 import { demoPolicies, demoRules } from "./demo-access.ts";
 import { DemoApi, type NamedRecord } from "./demo-api.ts";
 import { demoGatewayInMaintenance, demoGateways, demoProtocols, demoResources } from "./demo-network.ts";
@@ -9,8 +11,18 @@ import { demoDevices, demoGroups, demoLostDevice, demoRolesOf, demoUsers } from 
 
 type IdOf = (name: string) => string;
 
-/** Does nothing if the tenant was filled before. Continues after an interruption. */
-export async function fillDemoTenant({ app, runner }: Pick<Composition, "app" | "runner">): Promise<void> {
+/** An arbitrary number that all replicas share. The replica with the lock creates the example records. */
+const fillLock = 7_226_410_775;
+
+/** Does nothing if the tenant was filled before. Continues after an interruption. Replicas take turns. */
+export async function fillDemoTenant(
+  composition: Pick<Composition, "app" | "runner">,
+  connection: Connection,
+): Promise<void> {
+  await runExclusively(connection, fillLock, () => fill(composition));
+}
+
+async function fill({ app, runner }: Pick<Composition, "app" | "runner">): Promise<void> {
   const tenant = await openDemoTenant(runner, new Date());
   if (tenant === undefined) return;
   const api = new DemoApi(app, tenant.key);
