@@ -90,14 +90,6 @@ const insertVersions = statement<never, [tenantId: string, generation: number, v
   insertingVersions("$2", "$3"),
 );
 
-const selectEffects = statement<
-  { readonly generation: number; readonly summary: EffectSummary | null },
-  [tenantId: string, after: number]
->(
-  "access.effects_after",
-  "SELECT generation, summary FROM access_effects WHERE tenant_id = $1 AND generation > $2 ORDER BY generation",
-);
-
 const selectBounds = statement<HistoryBounds, [tenantId: string, at: Date]>(
   "access.history_bounds",
   `SELECT (SELECT since FROM access_effects WHERE tenant_id = $1 ORDER BY generation LIMIT 1) AS begins,
@@ -272,12 +264,4 @@ export async function readHistoryBounds(tx: TenantTx, at: Date): Promise<History
 /** @returns undefined if the event does not exist */
 export async function readEffect(tx: TenantTx, eventId: string): Promise<StoredEffect | undefined> {
   return (await tx.query(selectEffect, tx.tenantId, eventId))[0];
-}
-
-/** The effects of commands after a generation, in order. */
-export function readEffects(
-  tx: TenantTx,
-  after: number,
-): Promise<readonly { readonly generation: number; readonly summary: EffectSummary | null }[]> {
-  return tx.query(selectEffects, tx.tenantId, after);
 }
