@@ -11,7 +11,7 @@ export interface TenantBatchesOptions<Key, Item> {
   /**
    * Writes the items of one tenant.
    *
-   * @param waitMs how long it may wait for a lock, in milliseconds; belongs in the scope of its transactions
+   * @param waitMs how long the write may wait for a lock, in milliseconds; belongs in the scope of its transactions
    */
   readonly write: (tenantId: string, items: ReadonlyMap<Key, Item>, waitMs: number) => Promise<void>;
   /** Joins two items of one key. By default, the later item replaces the earlier one. */
@@ -19,8 +19,8 @@ export interface TenantBatchesOptions<Key, Item> {
 }
 
 /**
- * Collects items by tenant and key, and writes those of each tenant together. A tenant whose write fails keeps its
- * items for the next round, and does not delay the others.
+ * Collects items by tenant and key, and writes those of each tenant together. If the write of a tenant fails, its items
+ * are retained for the next round. The other tenants are not delayed.
  */
 export class TenantBatches<Key, Item> {
   readonly #options: TenantBatchesOptions<Key, Item>;

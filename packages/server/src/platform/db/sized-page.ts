@@ -6,8 +6,8 @@ export interface SizedRow {
 }
 
 /**
- * SQL for the first of some rows, with their columns and `found`. The row that reaches the size limit is the last one,
- * so that a page is never empty if there are rows.
+ * Returns SQL for the leading rows of a selection, with their columns and `found`. The row that reaches the size limit
+ * is the last one, so that a page is never empty if there are rows.
  *
  * @param rows a selection with a column `size`, limited by the number of rows
  * @param order the columns that order the selection
@@ -15,12 +15,17 @@ export interface SizedRow {
  */
 export function sizedPage(rows: string, order: string, mostSize: number): string {
   return `SELECT * FROM (
-      SELECT each.*, count(*) OVER ()::integer AS found, sum(each.size) OVER (ORDER BY ${order}) - each.size AS preceding
+      SELECT each.*, count(*) OVER ()::integer AS found,
+             sum(each.size) OVER (ORDER BY ${order}) - each.size AS preceding
       FROM (${rows}) AS each
     ) AS sized WHERE preceding < ${mostSize}`;
 }
 
-/** @param mostRows the limit on the number of rows */
+/**
+ * Returns whether no rows follow the page.
+ *
+ * @param mostRows the limit on the number of rows
+ */
 export function isLastPage(page: readonly SizedRow[], mostRows: number): boolean {
   const found = page[0]?.found ?? 0;
   return page.length === found && found < mostRows;
