@@ -13,15 +13,15 @@ import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent
 import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
-import { limitedContent } from "./configuration/limited-content.ts";
 import type { StateFolder } from "./configuration/state-folder.ts";
-import { contentAt, endedDevices, nextChangeAt } from "./configuration/time-windows.ts";
+import { contentAt, endedDevices } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import { closedTable, type ForwardingSettings } from "./enforcement/base-chains.ts";
+import { changesAt, type Enforced, enforcedAt, enforcedFrom, limitedBy } from "./enforcement/enforced.ts";
 import type { Kernel } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
-import { type PolicyPart, policyPart, withNames } from "./enforcement/traffic-rules.ts";
+import { withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
@@ -45,20 +45,6 @@ export interface Report {
   readonly peers: readonly PeerReport[];
   /** Problems that do not prevent enforcement, for people. */
   readonly warnings: readonly string[];
-}
-
-interface Enforced {
-  /** The latest configuration that the machine accepted. */
-  readonly configuration: SignedConfiguration;
-  /** The content that the kernel has. */
-  readonly content: ConfigurationContent;
-  /** Whether the machine refused a later configuration, so that the content is what both allow. */
-  readonly isLimited: boolean;
-  /** When all traffic is dropped, in milliseconds since 1970. */
-  readonly expiresAt: number;
-  readonly policy: PolicyPart;
-  /** The time that the policy is for, in milliseconds since 1970. Later changes are still to be applied. */
-  readonly policyAt: number;
 }
 
 interface AgentParts {
@@ -290,18 +276,16 @@ export class Agent {
   /** Applies the filters last. Until then, new peers reach nothing. */
   async #enforce(configuration: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
     const { kernel, clock, forwarding } = this.#parts;
-    const { content, envelope } = configuration;
-    const { expiresAt } = envelope.header;
-    const policyAt = clock.now();
-    const policy = policyPart(forwarding, content, policyAt, expiresAt);
-    const state = this.#table(policy, content);
+    const { content } = configuration;
+    const enforced = enforcedFrom(configuration, forwarding, clock.now());
+    const state = this.#table(enforced);
     await kernel.checkFilters(state);
     await kernel.forward();
     // At start, the filters come first: they replace those of an earlier run, and no tunnel is ever without filters.
     if (previous === undefined) await kernel.filter(state);
     await this.#tunnel(content);
     await kernel.filter(state);
-    this.#enforced = { configuration, content, isLimited: false, expiresAt, policy, policyAt };
+    this.#enforced = enforced;
     this.#isOpen = false;
     this.#mustRetry = false;
     this.#setTimer();
@@ -320,14 +304,14 @@ export class Agent {
    * also refuses the filters, the previous configuration is restored as a whole.
    */
   async #limitOrRestore(refused: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
-    const { kernel, wireGuard, log } = this.#parts;
+    const { kernel, wireGuard, forwarding, clock, log } = this.#parts;
     this.#enforced = previous;
     this.#mustRetry = true;
     try {
       if (previous === undefined) {
         await kernel.filter(closedTable(wireGuard.name));
       } else {
-        const limited = this.#limited(refused, previous);
+        const limited = limitedBy(previous, refused, forwarding, clock.now());
         const isLimited = await this.#filtersOf(limited).then(
           () => true,
           () => false,
@@ -344,16 +328,8 @@ export class Agent {
     if (this.#enforced !== previous) await this.#holder.notify(this.content);
   }
 
-  #limited({ content: refused, envelope }: SignedConfiguration, previous: Enforced): Enforced {
-    const policyAt = this.#parts.clock.now();
-    const content = limitedContent(refused, previous.content, policyAt);
-    const expiresAt = Math.min(previous.expiresAt, envelope.header.expiresAt);
-    const policy = policyPart(this.#parts.forwarding, content, policyAt, expiresAt);
-    return { configuration: previous.configuration, content, isLimited: true, expiresAt, policy, policyAt };
-  }
-
-  async #filtersOf({ policy, content }: Enforced): Promise<void> {
-    await this.#parts.kernel.filter(this.#table(policy, content));
+  async #filtersOf(enforced: Enforced): Promise<void> {
+    await this.#parts.kernel.filter(this.#table(enforced));
   }
 
   /** Applies the passage of time and new addresses of names to the filters. */
@@ -373,7 +349,7 @@ export class Agent {
   }
 
   /** Returns the desired table for the addresses that names and hosts have now. */
-  #table(policy: PolicyPart, content: ConfigurationContent): NftState {
+  #table({ policy, content }: Enforced): NftState {
     const { names, filter, hosts } = this.#parts;
     const named = names.named(content, filter.forFilters(content));
     return withNames(policy, content, named, (host) => hosts.addressesOf(host));
@@ -416,9 +392,8 @@ export class Agent {
 
   /** The filters end the access. The peers of ended sessions are removed afterwards. */
   async #enforceAt(enforced: Enforced, now: number): Promise<void> {
-    const { content, expiresAt, policyAt } = enforced;
-    const policy = policyPart(this.#parts.forwarding, content, now, expiresAt);
-    this.#enforced = { ...enforced, policy, policyAt: now };
+    const { content, policyAt } = enforced;
+    this.#enforced = enforcedAt(enforced, this.#parts.forwarding, now);
     await this.#refreshFilters();
     if (this.#enforced === undefined) return;
     const isTunnelDue = endedDevices(content, policyAt).length !== endedDevices(content, now).length;
@@ -490,9 +465,4 @@ export class Agent {
       log(`restored the ${part}, which another program ${change}`, { interface: wireGuard.name });
     }
   }
-}
-
-/** Returns when the enforced policy is no longer current. */
-function changesAt({ content, expiresAt, policyAt }: Enforced): number {
-  return nextChangeAt(content, expiresAt, policyAt) ?? expiresAt;
 }

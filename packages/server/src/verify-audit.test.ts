@@ -10,11 +10,11 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { acceptHeadsIn } from "./accept-audit-head.ts";
 import { readConfig } from "./config.ts";
-import { entryHash, sealHash } from "./platform/audit/chain.ts";
 import { headsFileName } from "./platform/audit/signed-heads.ts";
 import { Database } from "./platform/db/database.ts";
 import { createLog } from "./platform/log.ts";
 import { HeldTransaction } from "./testing/held-transaction.ts";
+import { RecordForger, recordEdits } from "./testing/record-edits.queries.ts";
 import { copyTenant } from "./testing/tenant-copy.queries.ts";
 import { copyDatabase, createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "./testing/test-server.ts";
@@ -88,216 +88,6 @@ async function reportsOf(
 const problemsOf = async (options?: VerifyAuditOptions, dataDir?: string) =>
   (await reportsOf(server.database, options, dataDir)).flatMap(({ findings }) => findings);
 
-const event = (position: number, change: string) =>
-  sql(`UPDATE audit_events SET ${change} WHERE tenant_id = $1 AND position = $2`, tenant.id, position);
-async function deleteFrom(position: number): Promise<void> {
-  await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position >= $2", tenant.id, position);
-  await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position >= $2", tenant.id, position);
-}
-/** Sets the counters to the end of what is left, and removes the effects and facts of what is gone. */
-async function setCountersBack(): Promise<void> {
-  await sql(
-    `UPDATE tenant_generations AS counters SET event_count = last.first_position, generation = last.generation, chain_hash = last.hash
-     FROM (SELECT * FROM audit_seals WHERE tenant_id = $1 ORDER BY generation DESC LIMIT 1) AS last WHERE counters.tenant_id = $1`,
-    tenant.id,
-  );
-  for (const table of ["access_effects", "access_history"]) {
-    await sql(
-      `DELETE FROM ${table} WHERE tenant_id = $1 AND generation > (SELECT generation FROM tenant_generations WHERE tenant_id = $1)`,
-      tenant.id,
-    );
-  }
-}
-const deleteCheckpoints = () => sql("DELETE FROM audit_checkpoints WHERE tenant_id = $1", tenant.id);
-
-/** Recomputes every hash of the record, like an attacker who knows the scheme. */
-async function reseal(): Promise<void> {
-  const { body } = await tenant.client.get("/tenants/events?limit=100");
-  const hashes = body.data.map((each: Parameters<typeof entryHash>[0]) => entryHash(each).toString("hex"));
-  const seals = await sql(
-    `SELECT generation::int, created_at, first_position::int AS first, octet_length(entry_hashes) / 32 AS count,
-            encode(details, 'hex') AS details FROM audit_seals WHERE tenant_id = $1 ORDER BY generation`,
-    tenant.id,
-  );
-  let hash = "0".repeat(64);
-  for (const { generation, created_at, first, count, details } of seals) {
-    const entryHashes = hashes.slice(first - 1, first - 1 + count);
-    const seal = { generation, createdAt: created_at.toISOString(), firstPosition: first, entryHashes };
-    hash = sealHash(hash, tenant.id, { ...seal, ...(details === null ? {} : { details }) });
-    await sql(
-      "UPDATE audit_seals SET entry_hashes = decode($3, 'hex'), hash = decode($4, 'hex') WHERE tenant_id = $1 AND generation = $2",
-      tenant.id,
-      generation,
-      entryHashes.join(""),
-      hash,
-    );
-  }
-  await sql("UPDATE tenant_generations SET chain_hash = decode($2, 'hex') WHERE tenant_id = $1", tenant.id, hash);
-}
-
-interface Edit {
-  /** The number in the review, and the edit. */
-  readonly name: string;
-  readonly edit: () => Promise<unknown>;
-  /** Whether the edit can be found without a head from outside the database, with --live. */
-  readonly alone: boolean;
-  /** A finding that there must be. */
-  readonly message?: RegExp;
-}
-
-const privateOrder = /^The order of the PRIVATE policies is not as their entries left it/;
-/** Sets the positions of the PRIVATE policies, without the check of unique positions. */
-const place = (order: string) =>
-  owner.query(
-    `SET session_replication_role = replica;
-     UPDATE policies SET "order" = ${order} WHERE tenant_id = '${tenant.id}' AND type = 'PRIVATE';
-     SET session_replication_role = DEFAULT`,
-  );
-
-const edits: readonly Edit[] = [
-  { name: "1: the JSON of an entry", alone: true, edit: () => event(7, 'after = \'{"name": "Forged"}\'') },
-  { name: "2: the actor of an entry", alone: true, edit: () => event(7, "actor_name = 'Somebody else'") },
-  {
-    name: "3: an entry in the middle deleted",
-    alone: true,
-    edit: () => sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 7", tenant.id),
-  },
-  {
-    name: "4: an entry in the middle deleted with its seal",
-    alone: true,
-    edit: async () => {
-      await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position = 7", tenant.id);
-      await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND first_position = 7", tenant.id);
-    },
-  },
-  { name: "5: the tail deleted with its seals", alone: true, edit: () => deleteFrom(9) },
-  {
-    name: "6: the tail deleted, and the counters set back",
-    alone: true,
-    edit: () => deleteFrom(9).then(setCountersBack),
-  },
-  { name: "7: all checkpoints deleted", alone: false, edit: deleteCheckpoints },
-  {
-    name: "8: checkpoints and tail deleted, and the counters set back",
-    alone: true,
-    edit: () => deleteFrom(8).then(setCountersBack).then(deleteCheckpoints),
-  },
-  {
-    name: "9: two entries swapped",
-    alone: true,
-    edit: async () => {
-      await sql("UPDATE audit_events SET position = -position WHERE tenant_id = $1 AND position IN (6, 8)", tenant.id);
-      await sql("UPDATE audit_events SET position = 14 + position WHERE tenant_id = $1 AND position < 0", tenant.id);
-    },
-  },
-  {
-    name: "10: an entry inserted at the end",
-    alone: true,
-    edit: () =>
-      sql(
-        `INSERT INTO audit_events SELECT (jsonb_populate_record(item, jsonb_build_object('id', gen_random_uuid(), 'position', 11))).*
-         FROM audit_events AS item WHERE tenant_id = $1 AND position = 10`,
-        tenant.id,
-      ),
-  },
-  {
-    name: "11: the record truncated with its checkpoints, and the counters at 0",
-    alone: true,
-    edit: async () => {
-      await deleteFrom(1);
-      await deleteCheckpoints();
-      for (const table of ["access_effects", "access_history"]) {
-        await sql(`DELETE FROM ${table} WHERE tenant_id = $1`, tenant.id);
-      }
-      await sql(
-        `UPDATE tenant_generations SET event_count = 0, generation = 0, chain_hash = decode(repeat('00', 32), 'hex')
-         WHERE tenant_id = $1`,
-        tenant.id,
-      );
-    },
-  },
-  {
-    name: "12: the record truncated, and the counters as they were",
-    alone: true,
-    edit: () => deleteFrom(1).then(deleteCheckpoints),
-  },
-  { name: "13: a tenant deleted whole", alone: true, edit: () => sql("DELETE FROM tenants WHERE id = $1", tenant.id) },
-  {
-    name: "14: the record rewritten with all hashes",
-    alone: true,
-    edit: () => event(7, 'after = \'{"name": "Forged"}\'').then(reseal),
-  },
-  {
-    name: "15: a forged signature",
-    alone: true,
-    edit: () =>
-      sql("UPDATE audit_checkpoints SET signature = sha256('') || sha256('') WHERE tenant_id = $1", tenant.id),
-  },
-  {
-    name: "16: a stored effect",
-    alone: true,
-    edit: () =>
-      sql(
-        "UPDATE access_effects SET summary = '{}' WHERE tenant_id = $1 AND generation = (SELECT max(generation) FROM access_effects WHERE tenant_id = $1)",
-        tenant.id,
-      ),
-  },
-  {
-    name: "17: the access history",
-    alone: true,
-    edit: () => sql("UPDATE access_history SET facts = NULL WHERE tenant_id = $1 AND kind = 'group'", tenant.id),
-  },
-  {
-    name: "18: the operator's events",
-    alone: true,
-    edit: () => sql("UPDATE operator_events SET actor_name = 'Somebody else' WHERE tenant_id = $1", tenant.id),
-  },
-  { name: "19: the time of an entry", alone: true, edit: () => event(7, "created_at = created_at - interval '1 day'") },
-  {
-    name: "20: a live policy, without an entry",
-    alone: true,
-    edit: () => sql("UPDATE policies SET action = NOT action WHERE tenant_id = $1", tenant.id),
-  },
-  {
-    name: "23: the oldest entries behind a forged stub",
-    alone: true,
-    edit: async () => {
-      await sql(
-        `INSERT INTO audit_stubs SELECT tenant_id, 5, generation, hash, created_at, sha256('') || sha256('')
-         FROM audit_seals WHERE tenant_id = $1 AND generation = 1`,
-        tenant.id,
-      );
-      await sql("DELETE FROM audit_events WHERE tenant_id = $1 AND position <= 5", tenant.id);
-      await sql("DELETE FROM audit_seals WHERE tenant_id = $1 AND generation = 1", tenant.id);
-      await sql("UPDATE tenant_generations SET pruned_count = 5 WHERE tenant_id = $1", tenant.id);
-    },
-  },
-  {
-    name: "24: laundered: rewritten with all hashes, and without the checkpoint",
-    alone: false,
-    edit: async () => {
-      await event(9, 'after = \'{"name": "Harmless"}\'');
-      await reseal();
-      await deleteCheckpoints();
-    },
-  },
-  { name: "25: two policies swapped", alone: true, edit: () => place('3 - "order"'), message: privateOrder },
-  { name: "26: all positions negated", alone: true, edit: () => place('-"order"'), message: privateOrder },
-  { name: "27: two policies with one position", alone: true, edit: () => place("1"), message: privateOrder },
-  {
-    name: "28: one policy moved behind another one",
-    alone: true,
-    edit: () => place(`"order" + CASE name WHEN 'Three' THEN 5 ELSE 0 END`),
-    message: privateOrder,
-  },
-  {
-    name: "29: the default policy moved",
-    alone: true,
-    edit: () => sql(`UPDATE policies SET "order" = 0 WHERE tenant_id = $1 AND is_default`, tenant.id),
-    message: /^The order of the INTERNET policies is not as their entries left it/,
-  },
-];
-
 /** Edits after which the running server must not sign the record: they contradict the head that it signed. */
 const contradicting = new Set([5, 6, 7, 8, 11, 12, 13, 14, 24]);
 
@@ -306,12 +96,12 @@ test("an unchanged database has no problem", async () => {
   expect(await problemsOf({ live: true })).toEqual([]);
 });
 
-test.each(edits)("edit $name is found, and the running server does not sign it", async (each) => {
+test.each(recordEdits)("edit $name is found, and the running server does not sign it", async (each) => {
   const { name, edit, alone, message = /./ } = each;
   tenant = await signedTenant();
   const restore = await copyTenant(owner, tenant.id);
   try {
-    await edit();
+    await edit(new RecordForger(owner, tenant));
     expect(await problemsOf({ live: true })).toContainEqual(
       expect.objectContaining({ message: expect.stringMatching(message) }),
     );
@@ -439,7 +229,7 @@ test("one entry covers the effects and facts of a record from before they were c
   tenant = await server.newTenant();
   await tenant.client.post("/tenants/groups", { name: "Before the upgrade" });
   await sql("UPDATE audit_seals SET details = NULL WHERE tenant_id = $1", tenant.id);
-  await reseal();
+  await new RecordForger(owner, tenant).reseal();
   await sql("UPDATE tenant_generations SET history_sealed = false WHERE tenant_id = $1", tenant.id);
   expect(await problemsOf()).toMatchObject([{ problem: "history" }, { problem: "history" }]);
   await sign();

@@ -5,7 +5,7 @@ import { AddressDirectory } from "./address-directory.ts";
 import { CompiledResource } from "./compiled-resource.ts";
 import { CompiledUser } from "./compiled-user.ts";
 import type { FactChange, PolicyFacts, TenantFacts } from "./facts.ts";
-import { indexingUsers, usersByGroup } from "./members.ts";
+import { indexingUsers } from "./members.ts";
 import { compile, compiling, type Model, update, updating } from "./model.ts";
 import { PolicyList } from "./policy-list.ts";
 import { type Records, Table } from "./table.ts";
@@ -116,8 +116,8 @@ test("an index of members is the same if the table creates users when they are a
       for (const user of users) yield [user.id, new CompiledUser(user)] as const;
     },
   };
-  const created = usersByGroup(Table.ofRecords(records));
-  const retained = usersByGroup(Table.of(users.map((user) => [user.id, new CompiledUser(user)] as const)));
+  const created = finish(indexingUsers(Table.ofRecords(records)));
+  const retained = finish(indexingUsers(Table.of(users.map((user) => [user.id, new CompiledUser(user)] as const))));
   for (const group of [...groups, "g4"]) {
     expect(created.get(group).map((user) => user.facts)).toEqual(retained.get(group).map((user) => user.facts));
     expect([...created.idsOf(group)]).toEqual([...retained.idsOf(group)]);
@@ -135,13 +135,13 @@ test("an index of members contains changed, new and no removed users, and is bui
   finish(indexingUsers(before));
   const gone = facts.users[3]?.id ?? "";
   const after = before.with([entry(userOf(1, ["g2"])), entry(userOf(4, ["g1", "g2"])), [gone, undefined]]);
-  const index = usersByGroup(after);
+  const index = finish(indexingUsers(after));
   const isChanged = vi.spyOn(after.changed, "has");
   const [first] = index.idsOf("g1");
   expect([first, isChanged.mock.calls.length]).toEqual([facts.users[0]?.id, 1]);
   expect([...index.idsOf("g1")]).toEqual([0, 2, 4].map((place) => facts.users[place]?.id));
   expect(index.get("g2").map((user) => user.facts.id)).toEqual([1, 4].map((place) => facts.users[place]?.id));
-  expect(usersByGroup(before).get("g1")).toHaveLength(4);
+  expect(finish(indexingUsers(before)).get("g1")).toHaveLength(4);
 });
 
 test("two callers share the work of building an index", () => {

@@ -1,5 +1,5 @@
 /** Users by group, and devices by user. */
-import { entriesAtOnce, entryCost, finish, SharedWork, type Work } from "../work.ts";
+import { entriesAtOnce, entryCost, SharedWork, type Work } from "../work.ts";
 import type { CompiledDevice } from "./compiled-device.ts";
 import type { CompiledUser } from "./compiled-user.ts";
 import type { Records, Table } from "./table.ts";
@@ -11,12 +11,7 @@ export interface Index<Value> {
   idsOf(id: string): Iterable<string>;
 }
 
-/** The users in each group, by group id. */
-export function usersByGroup(users: Table<CompiledUser>): Index<CompiledUser> {
-  return finish(indexingUsers(users));
-}
-
-/** Indexes like `usersByGroup`, as work that can be suspended between some users. */
+/** The users in each group, by group id. Indexes as work that can be suspended between some users. */
 export function indexingUsers(users: Table<CompiledUser>): Work<Index<CompiledUser>> {
   return indexing(users, userLinks);
 }

@@ -1,7 +1,8 @@
 import { fileURLToPath } from "node:url";
 import { errorCodes, errorDefinitions } from "@gatehouse/contract/errors";
 import { describe, expect, test } from "vitest";
-import { errorIndex, errorPage, errorsMarkdown } from "./error-pages.ts";
+import { errorsMarkdown } from "../testing/errors-markdown.ts";
+import { errorIndex, errorPage } from "./error-pages.ts";
 
 const file = fileURLToPath(new URL("../../../../docs/errors.md", import.meta.url));
 

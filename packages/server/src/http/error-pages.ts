@@ -1,7 +1,7 @@
-/** The documentation of every error code as HTML and as Markdown, generated from the table in the contract. */
+/** The documentation of every error code as HTML, generated from the table in the contract. */
 import { type ErrorCode, errorCodes, errorDefinitions } from "@gatehouse/contract/errors";
 
-const introduction = "Every error is `application/problem+json` (RFC 9457) with a stable `code`.";
+export const errorIntroduction = "Every error is `application/problem+json` (RFC 9457) with a stable `code`.";
 
 function page(title: string, body: string): string {
   return `<!doctype html>
@@ -56,39 +56,9 @@ export function errorIndex(): string {
   return page(
     "Errors: Gatehouse",
     `<h1>Errors</h1>
-<p>${html(introduction)}</p>
+<p>${html(errorIntroduction)}</p>
 <table>
 ${rows.join("\n")}
 </table>`,
   );
-}
-
-/** `docs/errors.md`: a table of every code, then a section for each. A section's anchor is its code. */
-export function errorsMarkdown(): string {
-  const rows = errorCodes.map((code) => {
-    const { status, title } = errorDefinitions[code];
-    return `| ${status} | [\`${code}\`](#${code}) | ${title} |`;
-  });
-  const sections = errorCodes.map((code) => {
-    const { status, title, explanation, remedy } = errorDefinitions[code];
-    return `## ${code}
-
-**${title}.** Status ${status}.
-
-${explanation}
-
-What to do: ${remedy}
-`;
-  });
-  return `# Errors
-
-<!-- Generated from packages/contract/src/errors. Do not edit. -->
-
-${introduction} A Gatehouse server documents each code at the path in \`type\`, such as \`/errors/not_found\`.
-
-| Status | Code | Title |
-|---|---|---|
-${rows.join("\n")}
-
-${sections.join("\n")}`;
 }

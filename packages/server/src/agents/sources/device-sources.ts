@@ -6,9 +6,8 @@
 import type { ObservedSource } from "@gatehouse/policy/enforcement/device-sources";
 import { isOutage } from "../../platform/background-failures.ts";
 import type { Clock } from "../../platform/clock.ts";
-import { Batcher } from "../../platform/concurrency/batcher.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
-import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant-rounds.ts";
+import { TenantBatches } from "../../platform/concurrency/tenant-batches.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { groupBy } from "../../platform/group-by.ts";
 import { nilId } from "../../platform/ids.ts";
@@ -53,10 +52,9 @@ export class DeviceSources {
   readonly #database: Database;
   readonly #clock: Clock;
   readonly #followers: SourceFollower[] = [];
-  /** The latest observation of each device by each observer, by tenant. */
-  readonly #observed = new Map<string, Batcher<string, queries.SeenSource>>();
+  /** The latest observation of each device by each observer. */
+  readonly #observed: TenantBatches<string, queries.SeenSource>;
   readonly #storing: CoalescedTask;
-  readonly #rounds: TenantRounds;
   /** The database's time up to which followers were notified; undefined before the first poll. */
   #since: string | undefined;
 
@@ -64,7 +62,13 @@ export class DeviceSources {
     this.#database = database;
     this.#clock = clock;
     const failed = "failed to store device source addresses; will retry";
-    this.#rounds = new TenantRounds({ log, failed });
+    this.#observed = new TenantBatches({
+      log,
+      failed,
+      lost: "failed to store device source addresses before shutdown",
+      write: (tenantId, observations, waitMs) => this.#store(tenantId, [...observations.values()], waitMs),
+      merge: (one, other) => this.#laterOf(one, other),
+    });
     this.#storing = new CoalescedTask({
       run: () => this.#runRound(),
       delayMs: batchMs,
@@ -86,9 +90,7 @@ export class DeviceSources {
    */
   observe(tenantId: string, deviceId: string, gatewayId: string | null, address: string, at: Date): void {
     const seen = { device_id: deviceId, gateway_id: gatewayId, source_address: address, seen_at: at.toISOString() };
-    const observed = this.#observed.get(tenantId) ?? new Batcher((one, other) => this.#laterOf(one, other));
-    observed.add(`${deviceId} ${gatewayId ?? ""}`, seen);
-    this.#observed.set(tenantId, observed);
+    this.#observed.add(tenantId, `${deviceId} ${gatewayId ?? ""}`, seen);
     this.#storing.request();
   }
 
@@ -119,14 +121,13 @@ export class DeviceSources {
 
   async stop(): Promise<void> {
     await this.#storing.stop();
-    const lost = "failed to store device source addresses before shutdown";
-    await this.#rounds.finish(this.#observed.keys(), this.#store, lost);
+    await this.#observed.finish();
   }
 
   /** @throws an outage of the database; other errors affect one tenant, and must not delay the next round */
   async #runRound(): Promise<void> {
     try {
-      await this.#rounds.run(this.#observed.keys(), this.#store);
+      await this.#observed.flush();
     } catch (error) {
       if (isOutage(error)) throw error;
     }
@@ -146,20 +147,15 @@ export class DeviceSources {
     }
   }
 
-  readonly #store: TenantTask = async (tenantId, waitMs) => {
-    const observed = this.#observed.get(tenantId);
-    await observed?.drain(async (observations) => {
-      const own = [...observations.values()];
-      for (let begin = 0; begin < own.length; begin += batchSize) {
-        const batch = own.slice(begin, begin + batchSize);
-        const stored = await this.#database.transaction({ kind: "tenant", tenantId, waitMs }, ({ query }) =>
-          queries.storeSources({ tenantId, query }, batch, this.#clock.now()),
-        );
-        this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
-      }
-    });
-    if (observed?.size === 0) this.#observed.delete(tenantId);
-  };
+  async #store(tenantId: string, observations: readonly queries.SeenSource[], waitMs: number): Promise<void> {
+    for (let begin = 0; begin < observations.length; begin += batchSize) {
+      const batch = observations.slice(begin, begin + batchSize);
+      const stored = await this.#database.transaction({ kind: "tenant", tenantId, waitMs }, ({ query }) =>
+        queries.storeSources({ tenantId, query }, batch, this.#clock.now()),
+      );
+      this.#notify(stored.map((row) => ({ tenant_id: tenantId, ...row })));
+    }
+  }
 
   /** Returns the later observation. Ignores an observation with a time in the future. */
   #laterOf(one: queries.SeenSource, other: queries.SeenSource): queries.SeenSource {

@@ -1,28 +1,24 @@
 /** Collects when keys were used, and stores it periodically instead of with each request. */
-import { Batcher } from "../../platform/concurrency/batcher.ts";
-import { TenantRounds, type TenantTask } from "../../platform/concurrency/tenant-rounds.ts";
+import { TenantBatches } from "../../platform/concurrency/tenant-batches.ts";
 import type { Database } from "../../platform/db/database.ts";
 import type { Log } from "../../platform/log.ts";
 import { touchApiKeys } from "./api-keys.queries.ts";
 
 export class KeyUsage {
-  readonly #database: Database;
-  readonly #rounds: TenantRounds;
-  /** The last use of each key that is not stored yet, by tenant. */
-  readonly #uses = new Map<string, Batcher<string, Date>>();
+  /** The last use of each key that is not stored yet. */
+  readonly #uses: TenantBatches<string, Date>;
 
   constructor(database: Database, log: Log) {
-    this.#database = database;
-    this.#rounds = new TenantRounds({ log, failed: "failed to store API key usage; will retry" });
+    this.#uses = new TenantBatches({
+      log,
+      failed: "failed to store API key usage; will retry",
+      lost: "failed to store API key usage before shutdown",
+      write: (tenantId, uses, waitMs) => touchApiKeys(database, { kind: "tenant", tenantId, waitMs }, uses),
+    });
   }
 
   note(tenantId: string, keyId: string, at: Date): void {
-    let uses = this.#uses.get(tenantId);
-    if (uses === undefined) {
-      uses = new Batcher();
-      this.#uses.set(tenantId, uses);
-    }
-    uses.add(keyId, at);
+    this.#uses.add(tenantId, keyId, at);
   }
 
   /**
@@ -31,17 +27,11 @@ export class KeyUsage {
    * @throws the first error, except for those of busy tenants
    */
   flush(): Promise<void> {
-    return this.#rounds.run(this.#uses.keys(), this.#store);
+    return this.#uses.flush();
   }
 
   /** Stores all uses before the process ends. Never rejects. */
   finish(): Promise<void> {
-    return this.#rounds.finish(this.#uses.keys(), this.#store, "failed to store API key usage before shutdown");
+    return this.#uses.finish();
   }
-
-  readonly #store: TenantTask = async (tenantId, waitMs) => {
-    const uses = this.#uses.get(tenantId);
-    await uses?.drain((some) => touchApiKeys(this.#database, { kind: "tenant", tenantId, waitMs }, some));
-    if (uses?.size === 0) this.#uses.delete(tenantId);
-  };
 }

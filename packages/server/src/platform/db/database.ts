@@ -1,4 +1,3 @@
-import type { Duplex } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import pg from "pg";
 import { announceMasterKey } from "./announced-master-key.ts";
@@ -14,6 +13,17 @@ import {
   isUnwritable,
   LostCommitError,
 } from "./database-errors.ts";
+import {
+  type Lent,
+  type QueryObserver,
+  type Sending,
+  send,
+  sendLast,
+  timed,
+  wireOf,
+  writeTogether,
+} from "./lent-connection.ts";
+import { hasOldPlans } from "./old-plans.ts";
 import { PausedStatements, type Pauses } from "./paused-statements.ts";
 import { readInTurns } from "./read-in-turns.ts";
 import { begin, type Scope, statementLimitMs } from "./scope.ts";
@@ -37,8 +47,6 @@ export interface Transaction {
     ...parameters: Parameters
   ): Promise<Row[]>;
 }
-
-export type QueryObserver = (name: string) => ((error?: unknown) => void) | undefined;
 
 export interface DatabaseOptions {
   readonly connection: Connection;
@@ -394,99 +402,6 @@ interface TransactionForm<T> {
   readonly ending?: "COMMIT" | "ROLLBACK";
   readonly mode?: string;
   readonly pauses?: Pauses | undefined;
-}
-
-/** A connection, and the function that returns it to the pool. */
-interface Lent {
-  readonly client: pg.PoolClient;
-  readonly release: (broken: boolean) => void;
-  /** Whether the last statement got no answer, so that nothing else can use the connection. */
-  isLost: boolean;
-}
-
-interface Sending {
-  readonly timeoutMs?: number;
-  readonly onQuery: QueryObserver | undefined;
-}
-
-async function send<Row, Parameters extends readonly unknown[]>(
-  client: pg.PoolClient,
-  statement: Statement<Row, Parameters>,
-  parameters: Parameters,
-  { timeoutMs, onQuery }: Sending,
-): Promise<Row[]> {
-  const values = [...parameters];
-  const { name, text } = statement;
-  const query: pg.QueryConfig = name === undefined ? { text, values } : { name, text, values };
-  const answered = onQuery?.(name ?? "list");
-  writeTogether(client);
-  try {
-    const result = await client.query(timeoutMs === undefined ? query : timed(query, timeoutMs));
-    answered?.();
-    return result.rows as Row[]; // the statement declares the type
-  } catch (error) {
-    answered?.(error);
-    throw error;
-  }
-}
-
-/** Sends the statement that ends a transaction. */
-function sendLast(lent: Lent, text: string, timeoutMs: number): Promise<pg.QueryResult> {
-  const ended = lent.client.query(timed({ text }, timeoutMs));
-  ended.catch((error: unknown) => {
-    lent.isLost = !(error instanceof pg.DatabaseError);
-  });
-  return ended;
-}
-
-/** A query whose connection is dropped after a time limit. `pg` accepts the limit, although its types omit it. */
-function timed(query: pg.QueryConfig, timeoutMs: number): pg.QueryConfig {
-  return Object.assign(query, { query_timeout: timeoutMs });
-}
-
-/** The client's connection, which the package's types omit. */
-function wireOf(client: pg.ClientBase): { readonly stream: Duplex } {
-  return (client as unknown as { readonly connection: { readonly stream: Duplex } }).connection;
-}
-
-/** Clients whose messages wait for the end of the turn. */
-const gathering = new WeakSet<pg.PoolClient>();
-
-/**
- * Sends everything that the rest of this turn of the event loop writes to the connection in one write. Each write is a
- * system call and wakes PostgreSQL, which costs more than most statements.
- */
-function writeTogether(client: pg.PoolClient): void {
-  if (gathering.has(client)) return;
-  gathering.add(client);
-  const { stream } = wireOf(client);
-  stream.cork();
-  // Runs after all promise callbacks of this turn.
-  process.nextTick(() => {
-    gathering.delete(client);
-    stream.uncork();
-  });
-}
-
-/** The transactions of each connection, and the number after which its plans are discarded. */
-const planAges = new WeakMap<pg.PoolClient, { transactions: number; renewedAfter: number }>();
-const firstRenewal = 8;
-const mostBetweenRenewals = 4_096;
-
-/**
- * Counts a transaction of the connection. Returns whether its tables may have grown much since they were planned for.
- *
- * A connection reuses its plans, including those of foreign keys, until PostgreSQL has analyzed the tables again. For a
- * table of a few rows, all indexes that begin with the tenant cost the same. Such a plan can read all rows of the
- * tenant to find one. Plans are therefore discarded after 8, 16, 32 … transactions.
- */
-function hasOldPlans(client: pg.PoolClient): boolean {
-  const age = planAges.get(client) ?? { transactions: 0, renewedAfter: firstRenewal };
-  planAges.set(client, age);
-  age.transactions += 1;
-  if (age.transactions < age.renewedAfter) return false;
-  age.renewedAfter = Math.min(2 * age.transactions, age.transactions + mostBetweenRenewals);
-  return true;
 }
 
 /** Calls `work` at once and converts a synchronous exception to a rejection. */

@@ -3,11 +3,12 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { unique } from "../../../testing/operations/test-records.ts";
+import { readEffects } from "../../../testing/stored-effects.queries.ts";
 import { TestClock } from "../../../testing/test-clock.ts";
 import { createDatabase, type TestDatabase } from "../../../testing/test-database.ts";
 import { startTestServer, type TestServer } from "../../../testing/test-server.ts";
 import { readAllFacts } from "../models/facts.queries.ts";
-import { readEffects, readHistoryAfter, readHistoryAt } from "./history.queries.ts";
+import { readHistoryAfter, readHistoryAt } from "./history.queries.ts";
 import { factsOfHistory } from "./history.ts";
 
 const dayMs = 24 * 60 * 60_000;

@@ -6,6 +6,7 @@ import { portCount } from "@gatehouse/policy/model/protocol-lists";
 import type { Work } from "@gatehouse/policy/work";
 import { insertingVersions } from "../../../platform/audit/effect-rows.queries.ts";
 import { sendAhead } from "../../../platform/db/send-ahead.ts";
+import { isLastPage, type SizedRow, sizedPage } from "../../../platform/db/sized-page.ts";
 import { statement } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { sharingProtocols } from "../models/packed/shared-protocols.ts";
@@ -41,16 +42,12 @@ const mostBytes = 250_000;
 
 /** SQL for the start of a page, limited by the stored size. A version of a resource can have 400 kB of text. */
 function limited(versions: string, order: string): string {
-  return `SELECT ${columns}, found FROM (
-     SELECT page.*, count(*) OVER ()::integer AS found, sum(page.size) OVER (ORDER BY ${order}) - page.size AS preceding
-     FROM (${versions} LIMIT ${mostVersions}) AS page
-   ) AS sized WHERE preceding < ${mostBytes}`;
+  return `SELECT ${columns}, found FROM (${sizedPage(`${versions} LIMIT ${mostVersions}`, order, mostBytes)}) AS page`;
 }
 
 const stored = "kind, record, generation, first_generation, facts, coalesce(pg_column_size(facts), 0) AS size";
 
-/** A row of a page, with the number of versions before the page was limited by their size. */
-type PageRow = HistoryRow & { readonly found: number };
+type PageRow = HistoryRow & SizedRow;
 
 /** One query for both, because each query is planned for its generation. */
 const selectAfter = statement<
@@ -91,14 +88,6 @@ const selectAt = statement<PageRow, [tenantId: string, generation: number, kind:
 const insertVersions = statement<never, [tenantId: string, generation: number, versions: string]>(
   "access.insert_history",
   insertingVersions("$2", "$3"),
-);
-
-const selectEffects = statement<
-  { readonly generation: number; readonly summary: EffectSummary | null },
-  [tenantId: string, after: number]
->(
-  "access.effects_after",
-  "SELECT generation, summary FROM access_effects WHERE tenant_id = $1 AND generation > $2 ORDER BY generation",
 );
 
 const selectBounds = statement<HistoryBounds, [tenantId: string, at: Date]>(
@@ -191,8 +180,7 @@ async function readPages(readPage: (last: HistoryRow | undefined) => Promise<Pag
       await turn();
       ports = 0;
     }
-    const found = page[0]?.found ?? 0;
-    if (page.length === found && found < mostVersions) return versions;
+    if (isLastPage(page, mostVersions)) return versions;
   }
 }
 
@@ -276,12 +264,4 @@ export async function readHistoryBounds(tx: TenantTx, at: Date): Promise<History
 /** @returns undefined if the event does not exist */
 export async function readEffect(tx: TenantTx, eventId: string): Promise<StoredEffect | undefined> {
   return (await tx.query(selectEffect, tx.tenantId, eventId))[0];
-}
-
-/** The effects of commands after a generation, in order. */
-export function readEffects(
-  tx: TenantTx,
-  after: number,
-): Promise<readonly { readonly generation: number; readonly summary: EffectSummary | null }[]> {
-  return tx.query(selectEffects, tx.tenantId, after);
 }

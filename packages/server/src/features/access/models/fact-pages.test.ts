@@ -3,12 +3,12 @@ import { beforeAll, expect, test } from "vitest";
 import { systemClock } from "../../../platform/clock.ts";
 import { unprepared } from "../../../platform/db/statement.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
+import { listedFacts } from "../../../testing/listed-facts.ts";
 import { publicKey, unique, uniqueEmail } from "../../../testing/operations/test-records.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../../testing/test-server.ts";
 import { storeDeviceSession } from "../../devices/devices.api.ts";
 import { readFactPages } from "./fact-pages.ts";
 import { readAllFacts, readChangedFacts } from "./facts.queries.ts";
-import { listingFacts } from "./model-facts.ts";
 import { ModelStore } from "./model-store.ts";
 import { deviceFormat, userFormat } from "./packed/packed-facts.ts";
 import { PageLists } from "./packed/page-lists.ts";
@@ -149,7 +149,7 @@ test("finds packed users by address, before and after changes", async () => {
     undefined,
   ]);
   const loaded = await store.current(tenant.id);
-  expect(finish(listingFacts(loaded.model)).users.map(({ id }) => id)).toContain(first);
+  expect(listedFacts(loaded.model).users.map(({ id }) => id)).toContain(first);
   await tenant.client.must.delete(`/tenants/users/${first}`);
   expect(await find(one)).toBeUndefined();
   const next = await newUser(one);

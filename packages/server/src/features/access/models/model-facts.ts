@@ -30,16 +30,6 @@ export function factsFinder(model: Model): (kind: keyof FactsByKind, id: string)
   };
 }
 
-/** All facts of a model, as work that can be suspended between some of them. */
-export function* listingFacts(model: Model): Work<TenantFacts> {
-  return {
-    users: yield* listing(model.users.values(), ({ facts }) => facts),
-    devices: yield* listing(model.devices.values(), ({ facts }) => facts),
-    resources: yield* listing(model.resources.values(), ({ facts }) => facts),
-    ...(yield* listingOthers(model)),
-  };
-}
-
 /** All facts of a model except those that are packed. */
 export function* listingOthers(model: Model): Work<Omit<TenantFacts, LargeKind>> {
   return {

@@ -5,17 +5,16 @@
  */
 import type { ResourceFacts } from "@gatehouse/policy/model/facts";
 import type { ProtocolList } from "@gatehouse/policy/model/protocol-lists";
+import { isLastPage, type SizedRow, sizedPage } from "../../../platform/db/sized-page.ts";
 import { type Statement, statement } from "../../../platform/db/statement.ts";
 import { nilId } from "../../../platform/ids.ts";
 import type { TenantTx } from "../../../platform/tenancy/tenant-tx.ts";
 import { changedIds, hasDeleted, isAmong } from "./changed-ids.ts";
 import { sharedProtocols } from "./packed/shared-protocols.ts";
 
-interface ResourceRow extends Pick<ResourceFacts, "id" | "name" | "type" | "loadBalancingMode" | "gateways"> {
+interface ResourceRow extends SizedRow, Pick<ResourceFacts, "id" | "name" | "type" | "loadBalancingMode" | "gateways"> {
   /** The ids of the protocols are separated by spaces. */
   readonly addresses: readonly (readonly [address: string, protocols: string, answersWithin: string[] | null])[];
-  /** The number of resources before the page was limited by their size. */
-  readonly found: number;
 }
 
 interface ListRow {
@@ -36,6 +35,15 @@ const mostLists = 500;
  * @param afterId the parameter with the id after which the page begins
  */
 function pageOf(condition: string, afterId: string, pageSize = defaultPageSize): string {
+  const sized = `SELECT item.tenant_id, item.id, item.name, item.type, item.load_balancing_mode, (
+          SELECT coalesce(sum(1 + coalesce(cardinality(address.answers_within), 0) + (
+              SELECT count(*) FROM address_protocols AS offered
+              WHERE offered.tenant_id = address.tenant_id AND offered.address_id = address.id
+            )), 0)
+          FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
+        ) AS size
+      FROM resources AS item
+      WHERE item.tenant_id = $1 AND item.id > ${afterId}${condition} ORDER BY item.id LIMIT ${Math.floor(pageSize)}`;
   return `SELECT item.id, item.name, item.type, item.load_balancing_mode AS "loadBalancingMode", item.found,
       coalesce((
         SELECT json_agg(json_build_array(address.address, coalesce((
@@ -47,22 +55,7 @@ function pageOf(condition: string, afterId: string, pageSize = defaultPageSize):
       ), '[]') AS addresses,
       ARRAY(SELECT link.gateway_id FROM resource_gateways AS link
         WHERE link.tenant_id = item.tenant_id AND link.resource_id = item.id ORDER BY link.priority)::text[] AS gateways
-    FROM (
-      SELECT sized.*, count(*) OVER ()::integer AS found,
-        sum(sized.parts) OVER (ORDER BY sized.id) - sized.parts AS preceding
-      FROM (
-        SELECT item.tenant_id, item.id, item.name, item.type, item.load_balancing_mode, (
-            SELECT coalesce(sum(1 + coalesce(cardinality(address.answers_within), 0) + (
-                SELECT count(*) FROM address_protocols AS offered
-                WHERE offered.tenant_id = address.tenant_id AND offered.address_id = address.id
-              )), 0)
-            FROM addresses AS address WHERE address.tenant_id = item.tenant_id AND address.resource_id = item.id
-          ) AS parts
-        FROM resources AS item
-        WHERE item.tenant_id = $1 AND item.id > ${afterId}${condition} ORDER BY item.id LIMIT ${Math.floor(pageSize)}
-      ) AS sized
-    ) AS item
-    WHERE item.preceding < ${mostParts} ORDER BY item.id`;
+    FROM (${sizedPage(sized, "id", mostParts)}) AS item ORDER BY item.id`;
 }
 
 const selectLists = statement<ListRow, [tenantId: string, ids: readonly string[]]>(
@@ -225,8 +218,7 @@ class ResourcePages {
   }
 
   #isLast(rows: readonly ResourceRow[]): boolean {
-    const found = rows[0]?.found ?? 0;
-    return found === rows.length && found < this.#pageSize;
+    return isLastPage(rows, this.#pageSize);
   }
 
   /** The ids of protocols whose ports are not known yet. */

@@ -6,13 +6,13 @@ import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { systemClock } from "../../../../platform/clock.ts";
 import { Administrator, administeredKinds, administratorStep } from "../../../../testing/administrator.ts";
+import { listedFacts } from "../../../../testing/listed-facts.ts";
 import { deleteOutbox } from "../../../../testing/network-rows.queries.ts";
 import { makeId, unique, uniqueEmail } from "../../../../testing/operations/test-records.ts";
 import { TestClock } from "../../../../testing/test-clock.ts";
 import { testLog } from "../../../../testing/test-log.ts";
 import { sharedTestServer, type TestServer, type TestTenant, testMasterKey } from "../../../../testing/test-server.ts";
 import type { CachedModel } from "../cached-model.ts";
-import { listingFacts } from "../model-facts.ts";
 import { ModelStore } from "../model-store.ts";
 import { ModelSnapshots } from "./model-snapshots.ts";
 
@@ -59,7 +59,7 @@ const fileOf = (tenantId: string) => path.join(folder, "models", `${tenantId}.mo
 
 /** Facts are compared as texts, with the order of policies. */
 function contentOf({ generation, model }: CachedModel): unknown {
-  const { policies, ...others } = finish(listingFacts(model));
+  const { policies, ...others } = listedFacts(model);
   const texts = Object.values(others).map((records) => records.map((record) => JSON.stringify(record)).toSorted());
   return { generation, policies, texts };
 }
