@@ -15,6 +15,8 @@ export default defineConfig({
     server: { deps: { inline: [/@gatehouse\//] } },
     // Loading the modules again for each file would take longer than most files run.
     isolate: false,
+    // Like the other projects (vitest.config.ts).
+    experimental: { fsModuleCache: true },
     // Like the project unit, with which it runs (vitest.config.ts).
     sequence: { groupOrder: 0 },
     maxWorkers: Math.max(2, availableParallelism() - 1),

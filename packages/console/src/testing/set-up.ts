@@ -4,6 +4,7 @@ import { configure } from "@testing-library/dom";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from "vitest";
 import { palette } from "../app/palette.tsx";
 import { resumeRequests } from "../app/session-end.ts";
+import { speedUpComputedStyles } from "./computed-style.ts";
 import { closeConsole } from "./console-page.tsx";
 import { mockApi, mockServer } from "./mock-api.ts";
 
@@ -15,6 +16,8 @@ configure({
   // The whole document as the message of a failure hides what failed.
   getElementError: (message) => new Error(message ?? "The element was not found."),
 });
+
+if (document.defaultView !== null) speedUpComputedStyles(document.defaultView);
 
 // happy-dom has no document.fonts, which text areas that grow with their text listen to.
 Object.defineProperty(document, "fonts", { configurable: true, value: new EventTarget() });
