@@ -1,12 +1,24 @@
-/** The title of a page and the sentence below it, which is nearer to the title than to the content of the page. */
-import { Stack, Text, Title } from "@mantine/core";
+/** The title of a page, with its buttons and a sentence below, which is nearer to the title than to the content. */
+import { Group, Stack, Text, Title } from "@mantine/core";
 import type { ReactNode } from "react";
 
-export function PageHead({ title, children }: { readonly title: string; readonly children: ReactNode }) {
+interface PageHeadProps {
+  readonly title: string;
+  readonly actions?: ReactNode;
+  /** The sentence below the title. */
+  readonly children?: ReactNode;
+}
+
+export function PageHead({ title, actions, children }: PageHeadProps) {
   return (
-    <Stack gap={0}>
-      <Title order={1}>{title}</Title>
-      <Text c="dimmed">{children}</Text>
+    <Stack gap={2}>
+      <Group justify="space-between">
+        <Title order={1} style={{ overflowWrap: "anywhere" }}>
+          <bdi>{title}</bdi>
+        </Title>
+        {actions}
+      </Group>
+      {children !== undefined && <Text c="dimmed">{children}</Text>}
     </Stack>
   );
 }

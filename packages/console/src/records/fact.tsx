@@ -1,4 +1,4 @@
-/** A fact of a posture or an attribute, with the value that admission rules compare. */
+/** A fact that a device reported. A text is the value that admission rules compare, so it stands as it is. */
 import { Code } from "@mantine/core";
 import { formatFact } from "./format-fact.ts";
 import type { Fact } from "./record-page.tsx";

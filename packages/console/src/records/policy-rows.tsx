@@ -6,6 +6,8 @@ import { actionWidth } from "./status.tsx";
 
 /** Pixels. The columns of subjects and of resources share their space, so that usual names fit on one line. */
 const nameWidth = 164;
+/** So that the names of gateways stay on one line. */
+const lastWidth = 100;
 
 export interface PolicyRow {
   readonly key: string;
@@ -49,7 +51,7 @@ export function PolicyRows({ label, rows, last }: PolicyRowsProps) {
               <Table.Td miw={nameWidth} data-label={resources}>
                 {row.resources}
               </Table.Td>
-              <Table.Td data-label={last.title} className={last.className}>
+              <Table.Td miw={lastWidth} data-label={last.title} className={last.className}>
                 {row.last}
               </Table.Td>
             </Table.Tr>

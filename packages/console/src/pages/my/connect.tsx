@@ -29,9 +29,9 @@ export function ConnectSteps() {
       <List type="ordered" spacing="sm" pr="md">
         <List.Item>
           {t("my.connect.stepRun")}
-          <Stack mt={6} gap="xs" align="flex-start">
+          <Stack mt={6} gap="xs">
             <CodeLines label={t("my.connect.command")}>{command}</CodeLines>
-            <CopyText text={command} size="xs" variant="default">
+            <CopyText text={command} size="xs" variant="default" style={{ alignSelf: "flex-start" }}>
               {t("my.connect.copy")}
             </CopyText>
           </Stack>

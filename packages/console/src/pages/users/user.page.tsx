@@ -11,7 +11,7 @@ import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { StatusOfDevice } from "../../records/device-status.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
-import { factOf } from "../../records/fact.tsx";
+import { formatFact } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -94,7 +94,7 @@ function About({ user }: { readonly user: User }) {
             }}
           />
         ) : (
-          <Facts facts={Object.entries(user.attributes).map(([name, value]) => factOf(name, value))} />
+          <Facts facts={Object.entries(user.attributes).map(([name, value]) => formatFact(name, value))} />
         )}
       </Panel>
       <Panel title={t("common.titleCount", { title: t("users.devices.title"), count: user.devices.length })}>
