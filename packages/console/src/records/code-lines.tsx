@@ -2,7 +2,7 @@
 import { Code } from "@mantine/core";
 
 interface CodeLinesProps {
-  /** What the block contains, if no text before it says so. */
+  /** The accessible name of the block. */
   readonly label?: string;
   readonly children: string;
 }
