@@ -168,7 +168,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
         await bar.getByText(name, { exact: true }).waitFor();
         await page.locator(".graph-node", { hasText: name }).first().waitFor();
         await isQuiet(visit);
-        await bar.getByRole("link", { name: "Open page" }).click();
+        await bar.getByRole("link", { name: /^Open (user|resource|policy)$/ }).click();
         await heading(visit, name).waitFor();
       }
       await visit.leave();

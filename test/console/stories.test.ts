@@ -117,8 +117,10 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await heading(visit, "Ticket desk").waitFor();
     await page.getByText("tickets.corp.example.com").waitFor();
     for (const name of ["Frankfurt 1", "Frankfurt 2"]) {
-      await page.getByRole("combobox", { name: "Connect a gateway" }).click();
+      await button(visit, "Connect gateway").click();
+      await page.getByRole("dialog").getByRole("combobox", { name: "Gateway" }).click();
       await page.getByRole("option", { name }).click();
+      await inDialog(visit, "Review").click();
       await inDialog(visit, `Connect ${name}`).click();
       await page.getByRole("link", { name }).waitFor();
     }

@@ -7,6 +7,9 @@ import { providerSignOutPath } from "./providers.ts";
 import { sessionQuery, useIsVisitor, useSession } from "./session.ts";
 import { signOut } from "./session-requests.ts";
 
+/** Pixels between the button and its menu, which stands clear of the line below the header. */
+const headerGap = 14;
+
 /** The menu of the session, which opens as soon as it is shown. */
 export function AccountMenu() {
   const session = useSession();
@@ -25,7 +28,7 @@ export function AccountMenu() {
     queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   };
   return (
-    <Menu position="bottom-end" width={260} defaultOpened>
+    <Menu position="bottom-end" width={260} offset={headerGap} defaultOpened>
       <Menu.Target>
         <ActionIcon variant="default" size="lg" aria-label={t("app.account.label")}>
           <CircleUser size={18} aria-hidden />

@@ -1,8 +1,9 @@
 /** The route of every page. The code of a page is loaded when the page is first shown. */
-import { Button, Stack, Text, Title } from "@mantine/core";
+import { Button, Stack } from "@mantine/core";
 import { createRootRoute, createRoute, createRouter, Link, Navigate, redirect } from "@tanstack/react-router";
 import { t } from "../messages/i18n.ts";
 import { lazyPage } from "./lazy-page.tsx";
+import { PageHead } from "./page-head.tsx";
 import type { PageSet } from "./page-set.ts";
 import { ProblemNotice } from "./problem-notice.tsx";
 import { useIsVisitor } from "./session.ts";
@@ -51,8 +52,7 @@ function Start() {
 function NotFound() {
   return (
     <Stack align="flex-start">
-      <Title order={1}>{t("app.notFound.title")}</Title>
-      <Text>{t("app.notFound.text")}</Text>
+      <PageHead title={t("app.notFound.title")}>{t("app.notFound.text")}</PageHead>
       <Button component={Link} to="/">
         {t("app.notFound.back")}
       </Button>

@@ -24,6 +24,9 @@ import { usePageSets } from "./page-sets.ts";
 import { RouteFocus } from "./route-focus.tsx";
 import { useIsVisitor, useSession } from "./session.ts";
 
+/** The margin beside the header and beside the page. */
+const inset = { base: "sm", sm: "lg" };
+
 const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 
 export function Shell() {
@@ -39,15 +42,15 @@ export function Shell() {
       // With its border, so that the controls stand on whole pixels.
       header={{ height: 49 }}
       {...(isVisitor ? {} : { navbar: { width: 232, breakpoint: "sm", collapsed: { mobile: !opened } } })}
-      padding={{ base: "sm", sm: "lg" }}
+      padding={inset}
     >
       {/* Below the page, it would make the window scroll. */}
       <RouteFocus />
       <a className="skip" href="#page">
         {t("app.navigation.skip")}
       </a>
-      <AppShell.Header px="md">
-        <Group h="100%" justify="space-between" wrap="nowrap" gap="sm">
+      <AppShell.Header px={inset}>
+        <div className="header-bar">
           <Group gap="sm" wrap="nowrap">
             {!isVisitor && (
               <ActionIcon
@@ -62,7 +65,7 @@ export function Shell() {
               </ActionIcon>
             )}
             <img src={iconUrl} alt="" width={24} height={24} />
-            <Text fw={600} visibleFrom="xs">
+            <Text fw={600} visibleFrom="sm">
               Gatehouse
             </Text>
           </Group>
@@ -74,8 +77,6 @@ export function Shell() {
               leftSection={<Search size={16} aria-hidden />}
               rightSection={<Kbd visibleFrom="sm">{isApple ? "⌘ K" : "Ctrl K"}</Kbd>}
               onClick={openPalette}
-              maw={320}
-              style={{ flex: 1 }}
               styles={{ label: { flex: 1, color: "var(--mantine-color-placeholder)" } }}
             >
               {t("app.palette.search")}
@@ -85,7 +86,7 @@ export function Shell() {
             <ThemeToggle />
             <Account />
           </Group>
-        </Group>
+        </div>
       </AppShell.Header>
       {!isVisitor && (
         <AppShell.Navbar px="xs" py={4} aria-label={t("app.navigation.label")}>

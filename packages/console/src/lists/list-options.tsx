@@ -62,7 +62,6 @@ export function ListOptions<Row extends { readonly id: string }>(props: ListOpti
               key={key}
               checked={!hidden.includes(key)}
               disabled={isTooNarrow}
-              {...(isTooNarrow ? { c: "dimmed" } : {})}
               onChange={(shown) =>
                 change({ hidden: shown ? hidden.filter((other) => other !== key) : [...hidden, key] })
               }

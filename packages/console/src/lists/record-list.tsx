@@ -1,8 +1,9 @@
 /** The list that every kind of record uses. */
-import { Button, Group, Pagination, Paper, Stack, Text, Title } from "@mantine/core";
+import { Button, Group, Pagination, Paper, Stack, Text } from "@mantine/core";
 import { keepPreviousData, skipToken, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { mostInPart, type PageOf } from "../app/api.ts";
+import { PageHead } from "../app/page-head.tsx";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { t } from "../messages/i18n.ts";
 import { EmptyState } from "../records/empty-list.tsx";
@@ -24,7 +25,7 @@ interface RecordListProps<Row extends { readonly id: string }> {
   readonly actions?: ReactNode;
   /** Present if the list is a page. */
   readonly title?: string;
-  /** A remark on the rows. */
+  /** A remark on the rows, below the title. */
   readonly note?: ReactNode;
   /** The way back to another page. */
   readonly trail?: ReactNode;
@@ -60,16 +61,17 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
     <Stack>
       {trail}
       {title !== undefined && (
-        <Group justify="space-between">
-          <Title order={1} style={{ overflowWrap: "anywhere" }}>
-            <bdi>{title}</bdi>
-          </Title>
-          <Group gap="xs" className="actions" {...(isEmpty && !isFiltered ? { "data-empty": true } : {})}>
-            {actions}
-          </Group>
-        </Group>
+        <PageHead
+          title={title}
+          actions={
+            <Group gap="xs" className="actions" {...(isEmpty && !isFiltered ? { "data-empty": true } : {})}>
+              {actions}
+            </Group>
+          }
+        >
+          {isEmpty && !isFiltered ? undefined : note}
+        </PageHead>
       )}
-      {note !== undefined && !(isEmpty && !isFiltered) && <Text c="dimmed">{note}</Text>}
       {!(isEmpty && !isFiltered) && (
         <ListControls definition={definition} state={state} change={change} stated={stated}>
           <ListViews

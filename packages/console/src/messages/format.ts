@@ -94,6 +94,11 @@ export function capitalize(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
+/** The text without a capital letter at the start, as in the middle of a sentence. Abbreviations keep theirs. */
+export function uncapitalize(text: string): string {
+  return /^\p{Lu}\p{Lu}/u.test(text) ? text : `${text.slice(0, 1).toLowerCase()}${text.slice(1)}`;
+}
+
 const units = [
   [60, "second"],
   [60, "minute"],

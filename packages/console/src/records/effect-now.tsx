@@ -29,7 +29,7 @@ export function EffectNow({ changes, effect }: EffectNowProps) {
   if (now === undefined) return null;
   if (now.gained.pairs === effect.gained.pairs && now.lost.pairs === effect.lost.pairs && isSomething(now)) return null;
   return (
-    <Stack gap={4} mt="xs">
+    <Stack gap={4} mt="lg">
       <Text fw={600}>{t("records.effect.planned.now")}</Text>
       {isSomething(now) ? (
         <EffectCounts effect={now} tense="planned" />

@@ -31,8 +31,14 @@ export type GuideName = (typeof guideNames)[number];
 /** A guide, or the part of it below a heading, such as `gateway#install`. */
 export type GuidePart = GuideName | `${GuideName}#${string}`;
 
-export function GuideLink({ to }: { readonly to: GuidePart }) {
-  const [name, section] = to.split("#");
+interface GuideLinkProps {
+  readonly to: GuidePart;
+  /** Names the guide, where links to several guides stand together. */
+  readonly isNamed?: boolean;
+}
+
+export function GuideLink({ to, isNamed = false }: GuideLinkProps) {
+  const [name, section] = to.split("#") as [GuideName, string?]; // the type of the part says so
   return (
     <Anchor
       component={Link}
@@ -42,7 +48,7 @@ export function GuideLink({ to }: { readonly to: GuidePart }) {
       className="one-line"
       underline="always"
     >
-      {t("records.guideLink")}
+      {isNamed ? t("records.guideLinkTo", { name: t(`guides.names.${name}`) }) : t("records.guideLink")}
     </Anchor>
   );
 }

@@ -1,10 +1,11 @@
 /** An enrolment link that was just created: as a link, as a QR code, and as a code to type. It is shown once. */
 import type { ResultOf } from "@gatehouse/client/calls";
-import { Button, Center, Code, Group, Stack, Text } from "@mantine/core";
+import { Button, Center, Code, Group, Stack } from "@mantine/core";
 import { CopyText } from "../app/copy.tsx";
 import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
+import { Intro } from "./intro.tsx";
 import { QrCode } from "./qr-code.tsx";
 
 interface NewEnrolmentLinkProps {
@@ -24,14 +25,14 @@ export function NewLink({ close, ...link }: NewEnrolmentLinkProps) {
 export function LinkDetails({ link: { url, code }, close }: NewEnrolmentLinkProps) {
   return (
     <Stack>
-      <Text>{t("enrolmentLinks.createdText")}</Text>
+      <Intro>{t("enrolmentLinks.createdText")}</Intro>
       <Code block aria-label={t("enrolmentLinks.link")} className="secret">
         {url}
       </Code>
       <Center>
         <QrCode text={url} label={t("enrolmentLinks.qr")} />
       </Center>
-      <Text>{t("enrolmentLinks.codeText", { address: new URL("/console/enrol", url).href })}</Text>
+      <Intro>{t("enrolmentLinks.codeText", { address: new URL("/console/enrol", url).href })}</Intro>
       <Code block aria-label={t("enrolmentLinks.code")} className="secret">
         {code}
       </Code>

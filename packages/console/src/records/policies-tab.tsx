@@ -1,6 +1,6 @@
 /** The policies that name a group, or the resources behind a gateway, with what they allow. */
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Skeleton, Table, Text } from "@mantine/core";
+import { Skeleton, Text } from "@mantine/core";
 import { useQueries } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
@@ -8,16 +8,15 @@ import { t } from "../messages/i18n.ts";
 import { allPoliciesQuery } from "./all-policies.ts";
 import { createPolicy, EmptyState } from "./empty-list.tsx";
 import { formatConditions } from "./policy-conditions.ts";
+import { PolicyRows } from "./policy-rows.tsx";
 import { RecordLink, RecordLinks } from "./record-link.tsx";
 import { Panel } from "./record-page.tsx";
 import { RelativeTime } from "./relative-time.tsx";
-import { actionWidth, PolicyAction, Status } from "./status.tsx";
+import { PolicyAction, Status } from "./status.tsx";
 
 type Policy = ItemAt<"/tenants/policies">;
 
 const types = ["PRIVATE", "SAAS", "INTERNET", "SITETOSITE"] as const;
-/** Pixels. The columns of subjects and of resources share their space, so that usual names fit on one line. */
-const nameWidth = 164;
 
 interface PoliciesTabProps {
   readonly title: string;
@@ -53,48 +52,26 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
           }}
         />
       ) : (
-        <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={title}>
-          <Table className="record-table stacks sentences">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>{t("access.found.columns.policy")}</Table.Th>
-                <Table.Th>{t("records.policiesTab.action")}</Table.Th>
-                <Table.Th>{t("records.policiesTab.subjects")}</Table.Th>
-                <Table.Th>{t("access.found.columns.resources")}</Table.Th>
-                <Table.Th className="one-line roomy">{t("records.policiesTab.changed")}</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {found.map((policy) => (
-                <Table.Tr key={policy.id}>
-                  <Table.Td>
-                    <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
-                  </Table.Td>
-                  <Table.Td miw={actionWidth}>
-                    {!policy.active ? (
-                      <Status tone="idle">{t("records.status.inactive")}</Status>
-                    ) : (
-                      <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
-                    )}
-                  </Table.Td>
-                  <Table.Td miw={nameWidth} data-label={t("records.policiesTab.subjects")}>
-                    <Subjects policy={policy} />
-                  </Table.Td>
-                  <Table.Td miw={nameWidth} data-label={t("access.found.columns.resources")}>
-                    {policy.allResources ? (
-                      t("records.policiesTab.allResources")
-                    ) : (
-                      <RecordLinks path="resources" records={policy.resources} />
-                    )}
-                  </Table.Td>
-                  <Table.Td data-label={t("records.policiesTab.changed")} className="roomy">
-                    <RelativeTime at={policy.updatedAt} />
-                  </Table.Td>
-                </Table.Tr>
-              ))}
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
+        <PolicyRows
+          label={title}
+          last={{ title: t("records.policiesTab.changed"), className: "one-line roomy" }}
+          rows={found.map((policy) => ({
+            key: policy.id,
+            policy: <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>,
+            action: policy.active ? (
+              <PolicyAction allows={policy.action} conditions={formatConditions(policy)} />
+            ) : (
+              <Status tone="idle">{t("records.status.inactive")}</Status>
+            ),
+            subjects: <Subjects policy={policy} />,
+            resources: policy.allResources ? (
+              t("records.policiesTab.allResources")
+            ) : (
+              <RecordLinks path="resources" records={policy.resources} />
+            ),
+            last: <RelativeTime at={policy.updatedAt} />,
+          }))}
+        />
       )}
       {note !== undefined && (
         <Text size="sm" c="dimmed" mt="sm">

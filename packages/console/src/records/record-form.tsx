@@ -1,6 +1,6 @@
 /** A form in a dialog. Errors appear at their fields, input is never lost, and a save conflict shows both versions. */
 import { GatehouseError } from "@gatehouse/client/errors";
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Group, Stack } from "@mantine/core";
 import { useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useCallback, useState } from "react";
 import { ProblemNotice } from "../app/problem-notice.tsx";
@@ -9,6 +9,7 @@ import { Conflict } from "./conflict.tsx";
 import { Dialog, focusFirstField } from "./dialog.tsx";
 import { durationProblem } from "./duration-field.tsx";
 import type { Field, Values } from "./form-fields.tsx";
+import { Intro } from "./intro.tsx";
 import { isSame } from "./is-same.ts";
 import { mergeValues } from "./merge-values.ts";
 import { type PlannedChange, sendChanges } from "./planned-change.ts";
@@ -211,11 +212,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
         <form onSubmit={onSubmit}>
           <Stack ref={fieldsRef}>
             <PendingTextsProvider value={reportPending}>
-              {intro !== undefined && (
-                <Text size="sm" c="dimmed">
-                  {intro}
-                </Text>
-              )}
+              {intro !== undefined && <Intro>{intro}</Intro>}
               <StagedFields fields={fields} values={values} change={change} errors={atFields} count={1} />
             </PendingTextsProvider>
             <Stack className="form-actions" gap="sm">

@@ -3,12 +3,14 @@ import { GatehouseError } from "@gatehouse/client/errors";
 import { Anchor, Breadcrumbs, Button, Group, Paper, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useEffect } from "react";
+import { PageHead } from "../app/page-head.tsx";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { usePermission } from "../app/session.ts";
 import type { records as messages } from "../messages/en/records.ts";
 import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { absent } from "./absent.tsx";
+import { Intro } from "./intro.tsx";
 
 /** The first part of the path of the records' pages. */
 type Kind = keyof typeof messages.notFound.kinds;
@@ -76,10 +78,9 @@ export function RecordPage({
         </Group>
       </Group>
       {isMissing ? (
-        <Stack align="flex-start" gap="xs">
-          <Title order={1}>{missing}</Title>
-          <Text>{t("records.notFound.text", { kind })}</Text>
-          <Button component={Link} to={list.to} mt="xs">
+        <Stack align="flex-start">
+          <PageHead title={missing}>{t("records.notFound.text", { kind })}</PageHead>
+          <Button component={Link} to={list.to}>
             {t("records.notFound.back", { list: list.title })}
           </Button>
         </Stack>
@@ -117,7 +118,7 @@ function hasEvents(list: string): boolean {
 
 interface PanelProps {
   readonly title: string;
-  /** An explanation below the title. On a narrow screen, it stands before the buttons. */
+  /** An introduction below the title. On a narrow screen, it stands before the buttons. */
   readonly about?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
@@ -128,7 +129,11 @@ export function Panel({ title, about, actions, children }: PanelProps) {
     <Paper withBorder p="md" component="section" aria-label={title} className="panel">
       <Group justify="space-between" gap="xs" className="panel-head">
         <Title order={2}>{title}</Title>
-        {about !== undefined && <div className="panel-about">{about}</div>}
+        {about !== undefined && (
+          <div className="panel-about">
+            <Intro>{about}</Intro>
+          </div>
+        )}
         {actions}
       </Group>
       {children}

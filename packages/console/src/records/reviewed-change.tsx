@@ -152,7 +152,7 @@ export function ReviewedChange(props: ReviewedChangeProps) {
         </Alert>
       )}
       {changesAccess && (
-        <section aria-label={t("records.review.region")}>
+        <section aria-label={t("records.review.region")} className="effect-review">
           {shown !== undefined ? (
             <>
               <EffectPanel

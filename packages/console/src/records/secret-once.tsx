@@ -1,10 +1,11 @@
 /** A secret that is shown once. Only the button closes the dialog, so that a stray click does not lose the secret. */
-import { Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, Stack } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CopyText } from "../app/copy.tsx";
 import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
+import { Intro } from "./intro.tsx";
 
 interface SecretOnceProps {
   readonly title: string;
@@ -20,7 +21,7 @@ export function SecretOnce({ title, secret, copyLabel = t("records.secret.copy")
   return (
     <Dialog onClose={() => undefined} title={title} closable={false}>
       <Stack>
-        <Text component="div">{children}</Text>
+        <Intro>{children}</Intro>
         <Code block aria-label={t("records.secret.label")} className="secret">
           {secret}
         </Code>

@@ -24,9 +24,9 @@ export function UrlValue({ url, isInList = false }: UrlValueProps) {
   );
 }
 
-/** A URL that breaks between its segments. */
+/** A URL, or the value of a DNS record, that breaks between its segments. */
 export function BreakingUrl({ url }: { readonly url: string }) {
-  return url.split(/(?<=[^/]\/)(?!\/)/).map((segment, index) => (
+  return url.split(/(?<=[^/]\/)(?!\/)|(?<==)/).map((segment, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: segments repeat, and have no identity
     <Fragment key={index}>
       {index > 0 && <wbr />}

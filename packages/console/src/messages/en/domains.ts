@@ -1,6 +1,6 @@
 /** Email domains of the organisation. */
 export const domains = {
-  copyPart: "Copy {{part}} of the TXT record",
+  partOfRecord: "{{part}} of the TXT record",
   create: "Add domain",
   delete: {
     effect:

@@ -40,7 +40,7 @@ export const gateways = {
     noPermission:
       "You cannot view the gateway’s token, which the command contains. Ask someone with the permission <code>gateways:token</code>.",
     loopback:
-      "The public URL of this server is {{url}}. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+      "The public URL of this server is <code>{{url}}</code>. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
     noPackages:
       "This server has no agent packages, so a gateway cannot be installed from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
@@ -81,12 +81,13 @@ export const gateways = {
     machineResolvers: "Resolvers of the gateway’s machine",
     networks: "Networks",
     networksDerived:
-      "Not set. Traffic between sites uses the IP addresses and networks of the private resources whose first gateway is this one. DNS answers can contain any address, unless an address of the resource limits them.",
+      "Traffic between sites uses the IP addresses and networks of the private resources whose first gateway is this one. Host names may resolve to any IP address, unless “DNS answers within” is set for them.",
     networksEmpty:
-      "None. The gateway exchanges no traffic with other sites. DNS answers can contain any address, unless an address of the resource limits them.",
+      "The gateway exchanges no traffic with other sites. Host names may resolve to any IP address, unless “DNS answers within” is set for them.",
     networksHelp:
       "IP addresses or networks behind the gateway, for traffic between sites. They also limit the DNS answers for private resources.",
     noRelay: "Not used (no relay)",
+    notSet: "Not set",
     ownNetworks: "Define networks here instead of deriving them from resources",
     relayPort: "Relay port",
     relayPortHelp:

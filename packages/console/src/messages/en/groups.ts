@@ -23,7 +23,7 @@ export const groups = {
   fields: {
     deviceSessionLifetime: "Device session lifetime",
     deviceSessionLifetimeHelp:
-      "How long devices of members are trusted after their users sign in: 15 minutes to a year. The shortest lifetime of the settings and of the user’s groups applies. Leave empty if the group sets no limit.",
+      "How long a member’s device stays trusted after sign-in, from 15 minutes to a year. The shortest of the lifetimes in the settings and in the member’s groups applies. Leave empty if the group sets no limit.",
     idpMapping: "Identity provider groups",
     idpMappingHelp:
       "Users who sign in with one of these groups become members. Enter the names or the IDs that the provider sends in its groups claim.",

@@ -9,7 +9,7 @@ export const protocols = {
     title: "No protocols yet",
   },
   fields: {
-    addPorts: "Add ports",
+    addPorts: "Add more ports",
     kind: "Type",
     nameExample: "Metrics",
     nameHelp: "Leave empty to derive the name from the ports, such as TCP/8443.",

@@ -156,6 +156,7 @@ export const records = {
     zero: "None (expires immediately)",
   },
   guideLink: "Read the guide",
+  guideLinkTo: "Read the guide “{{name}}”",
   links: {
     graph: "Graph",
     history: "History",

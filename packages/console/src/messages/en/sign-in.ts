@@ -71,7 +71,7 @@ export const signIn = {
   },
   log: {
     empty: {
-      text: "Attempts by people to sign in to the console appear here. Sign-ins with API keys, and attempts with unknown, removed or revoked passkeys, links and codes, are not listed.",
+      text: "Attempts by people to sign in to the console appear here. Sign-ins with API keys, and attempts with unknown, deleted or revoked passkeys, links and codes, are not listed.",
       title: "No sign-ins yet",
     },
     failed: "Failed",
@@ -135,8 +135,6 @@ export const signIn = {
   user: {
     endSessions: "End console sessions",
     endSessionsDone: "All console sessions of the user have ended",
-    passkeys_one: "{{count}} passkey",
-    passkeys_other: "{{count}} passkeys",
     reset: {
       passkeys: {
         done: "Passkeys deleted, sessions ended and open links revoked",

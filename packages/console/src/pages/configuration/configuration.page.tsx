@@ -1,5 +1,5 @@
 /** The tenant's configuration as one document: export, plan and apply. */
-import { Alert, Button, Code, FileButton, Group, Stack, Text, Textarea, Title } from "@mantine/core";
+import { Alert, Button, Code, FileButton, Group, Stack, Textarea, Title } from "@mantine/core";
 import { CircleCheck } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
@@ -9,6 +9,7 @@ import { Warning } from "../../app/warning.tsx";
 import { saveFile } from "../../lists/export-rows.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
@@ -39,10 +40,10 @@ export function ConfigurationPage() {
       <Title order={1}>{t("configuration.title")}</Title>
       <Panel title={t("configuration.export.title")}>
         <Stack align="flex-start" gap="sm">
-          <Text size="sm">
+          <Intro>
             <RichText message="configuration.export.text" elements={{ code: <Code className="one-line" /> }} />
-          </Text>
-          <Button variant="default" loading={download.isPending} onClick={() => download.mutate()}>
+          </Intro>
+          <Button size="xs" variant="default" loading={download.isPending} onClick={() => download.mutate()}>
             {t("configuration.export.action")}
           </Button>
         </Stack>
@@ -106,12 +107,12 @@ function Apply() {
         <Group gap="xs">
           <FileButton accept=".json,application/json" onChange={(file) => void file?.text().then(edit)}>
             {(button) => (
-              <Button {...button} variant="default">
+              <Button {...button} size="xs" variant="default">
                 {t("configuration.apply.file")}
               </Button>
             )}
           </FileButton>
-          <Button loading={busy} disabled={text.trim() === ""} onClick={() => void plan()}>
+          <Button size="xs" loading={busy} disabled={text.trim() === ""} onClick={() => void plan()}>
             {t("configuration.apply.plan")}
           </Button>
         </Group>
@@ -127,7 +128,9 @@ function Apply() {
                 <>
                   <PlanTable plan={current.plan} />
                   <Group>
-                    <Button onClick={() => setApplying(true)}>{t("configuration.apply.apply")}</Button>
+                    <Button size="xs" onClick={() => setApplying(true)}>
+                      {t("configuration.apply.apply")}
+                    </Button>
                   </Group>
                 </>
               )}

@@ -16,7 +16,7 @@ export function DesignPage() {
   return (
     <Stack>
       <Title order={1}>{t("design.title")}</Title>
-      <SimpleGrid cols={{ base: 1, md: 2 }} className="panels">
+      <SimpleGrid cols={{ base: 1, md: 2 }} className="panels" style={{ alignItems: "start" }}>
         <Panel title={t("design.surfaces")}>
           <Group>
             {surfaces.map((token) => (

@@ -1,11 +1,12 @@
 /** How to add a device: its user does that on `/my/` or with the agent, and may need an enrolment link first. */
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { useInstallation } from "../../app/installation.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { GuideLink } from "../../records/guide-link.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { LinkForPerson } from "../../records/link-for-person.tsx";
 
 export function AddDevice({ close }: { readonly close: () => void }) {
@@ -16,13 +17,13 @@ export function AddDevice({ close }: { readonly close: () => void }) {
   return (
     <Dialog title={t("devices.add.label")} onClose={close} closable={!showsLink}>
       <Stack>
-        <Text>
+        <Intro>
           {t("devices.add.text")} <GuideLink to="device#enrol" />
-        </Text>
+        </Intro>
         <CopyText text={page} className="phone-wide" style={{ alignSelf: "flex-start" }} data-autofocus>
           {t("devices.add.copyPage")}
         </CopyText>
-        <Text>{t("devices.add.link")}</Text>
+        <Intro>{t("devices.add.link")}</Intro>
         <LinkForPerson onLink={setShowsLink} />
         {!showsLink && (
           <Group justify="flex-end" className="form-actions">

@@ -10,8 +10,8 @@ import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EndOfDeviceSession, StateOfDeviceSession, sessionStateOf } from "../../records/device-session-state.tsx";
 import { isCutOffByUser, StatusOfDevice } from "../../records/device-status.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { factOf } from "../../records/fact.tsx";
 import type { Field } from "../../records/form-fields.tsx";
-import { formatFact } from "../../records/format-fact.ts";
 import { Literals } from "../../records/literals.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
@@ -92,7 +92,7 @@ export function DevicePage() {
             {Object.keys(device.posture ?? {}).length === 0 ? (
               <NoPosture device={device} />
             ) : (
-              <Facts facts={Object.entries(device.posture ?? {}).map(([name, value]) => formatFact(name, value))} />
+              <Facts facts={Object.entries(device.posture ?? {}).map(([name, value]) => factOf(name, value))} />
             )}
           </Panel>
           <DeviceRoutes id={device.id} />

@@ -1,17 +1,18 @@
 import type { ItemAt } from "@gatehouse/client/calls";
-import { Button, Code, Group, Stack, Text } from "@mantine/core";
+import { Button, Stack, Text } from "@mantine/core";
 import { useMemo } from "react";
 import { api, whole } from "../../app/api.ts";
-import { CopyText } from "../../app/copy.tsx";
 import { usePermission } from "../../app/session.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { CopiedValue } from "../../records/copied-value.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { GuideLink } from "../../records/guide-link.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
+import { OwnName } from "../../records/own-name.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Status } from "../../records/status.tsx";
 import { useAction } from "../../records/use-record.ts";
@@ -76,9 +77,9 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         sortBy: ({ domain }) => domain,
         cell: ({ domain }) => (
           <Kind of="domains">
-            <Text span inherit fw={500}>
+            <OwnName>
               <WholeWords text={domain} />
-            </Text>
+            </OwnName>
           </Kind>
         ),
       },
@@ -99,7 +100,7 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
         isBelow: true,
         cell: ({ recordName, recordValue }) => (
           <Stack gap={8}>
-            <RecordPart label={t("domains.fields.recordName")} text={recordName} isWhole />
+            <RecordPart label={t("domains.fields.recordName")} text={recordName} />
             <RecordPart label={t("domains.fields.recordValue")} text={recordValue} />
           </Stack>
         ),
@@ -129,30 +130,17 @@ function definitionFor(canWrite: boolean): ListDefinition<Domain> {
 interface RecordPartProps {
   readonly label: string;
   readonly text: string;
-  /** Whether the text stays on one line if there is room. */
-  readonly isWhole?: boolean;
 }
 
 /** The name or the value of the TXT record, to enter at the DNS provider. */
-function RecordPart({ label, text, isWhole = false }: RecordPartProps) {
+function RecordPart({ label, text }: RecordPartProps) {
   return (
-    <Group gap="xs" wrap="nowrap" align="baseline" className="record-part">
-      <Text span inherit c="dimmed" w={44} flex="none">
+    <div className="record-part">
+      <Text span inherit c="dimmed">
         {label}
       </Text>
-      <Code me="auto" className={isWhole ? "record-name" : "txt-value"}>
-        {text}
-      </Code>
-      <CopyText
-        text={text}
-        variant="default"
-        size="xs"
-        flex="none"
-        aria-label={t("domains.copyPart", { part: label.toLowerCase() })}
-      >
-        {t("common.copy")}
-      </CopyText>
-    </Group>
+      <CopiedValue label={t("domains.partOfRecord", { part: label.toLowerCase() })} text={text} hasParts />
+    </div>
   );
 }
 

@@ -9,6 +9,8 @@ test("the name and the value of the TXT record can be copied", async () => {
   mockApi.answer("get", "/tenants/domains", [sample("Domain", { id: newId(), domain: "example.com" })]);
   openConsole("/domains");
   for (const part of [t("domains.fields.recordName"), t("domains.fields.recordValue")]) {
-    await screen.findByRole("button", { name: t("domains.copyPart", { part: part.toLowerCase() }) });
+    await screen.findByRole("button", {
+      name: t("common.copyNamed", { name: t("domains.partOfRecord", { part: part.toLowerCase() }) }),
+    });
   }
 });

@@ -36,7 +36,7 @@ const definition: ListDefinition<EnrolmentKey> = {
       key: "prefix",
       title: t("enrolmentKeys.fields.prefix"),
       sortBy: ({ prefix }) => prefix,
-      visibleFrom: "md",
+      visibleFrom: "lg",
       cell: ({ prefix }) => <Code>{prefix}</Code>,
     },
     {
@@ -49,7 +49,6 @@ const definition: ListDefinition<EnrolmentKey> = {
     {
       key: "uses",
       title: t("enrolmentKeys.fields.uses"),
-      visibleFrom: "lg",
       isBelow: true,
       sortBy: ({ uses }) => uses,
       cell: ({ uses, maxUses }) => t("enrolmentKeys.fields.usesOf", { uses, count: maxUses }),

@@ -11,6 +11,7 @@ import { queryOf } from "../../lists/list-rows.ts";
 import { useListState } from "../../lists/list-state.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { Facts } from "../../records/record-page.tsx";
 import type { Event } from "./event.ts";
 
@@ -47,7 +48,7 @@ function Export({ definition }: { readonly definition: ListDefinition<Event> }) 
   const command = `gatehouse audit verify --file gatehouse-audit.ndjson --public-key ${data?.publicKey ?? ""}`;
   return (
     <Stack>
-      <Text>{isFiltered ? t("events.export.filtered") : t("events.export.whole")}</Text>
+      <Intro>{isFiltered ? t("events.export.filtered") : t("events.export.whole")}</Intro>
       <Group>
         <Button component="a" href={href("ndjson")} download="gatehouse-audit.ndjson">
           {t("events.export.ndjson")}

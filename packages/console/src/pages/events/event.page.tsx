@@ -2,7 +2,7 @@ import { Code, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
-import { formatOwnZone, formatRelativeTime, formatTime } from "../../messages/format.ts";
+import { formatOwnZone, formatRelativeTime, formatTime, uncapitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -70,7 +70,7 @@ function About({ event }: { readonly event: Event }) {
                 ago: formatRelativeTime(event.createdAt, Date.now()),
               }),
             },
-            { label: t("events.fields.source"), value: event.sourceAddress },
+            { label: t("events.fields.source"), value: event.sourceAddress && <Code>{event.sourceAddress}</Code> },
             { label: t("events.fields.position"), value: event.position },
             {
               label: t("events.fields.generation"),
@@ -120,9 +120,7 @@ function Target({ event: { target, after } }: { readonly event: Event }) {
   const name = target.name ?? target.id;
   return (
     <Group gap="0 16px">
-      <span>
-        {formatTarget(target.type)} {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
-      </span>
+      <NameWithKind name={name} kind={formatTarget(target.type)} page={page} />
       <RecordLink to={`/events?target.id=${target.id}`}>{t("events.history")}</RecordLink>
     </Group>
   );
@@ -132,14 +130,30 @@ function Actor({ event: { actor } }: { readonly event: Event }) {
   const { type, id, name } = actor;
   if (type === "system" || id === undefined) return formatActor(actor);
   const page = pageOf(type, id);
-  const kind = type === "user" ? "" : formatActorType(type);
+  const kind = type === "user" ? undefined : formatActorType(type);
   return (
     <Group gap="0 16px">
-      <span>
-        {/* The operator has no name of its own. */}
-        {kind !== name && kind} {page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>}
-      </span>
+      <NameWithKind name={name} kind={kind} page={page} />
       <RecordLink to={`/events?actor.id=${id}`}>{t("events.actors.activity")}</RecordLink>
     </Group>
+  );
+}
+
+interface NameWithKindProps {
+  readonly name: string;
+  /** Undefined for people, whose names say what they are. */
+  readonly kind: string | undefined;
+  readonly page: string | undefined;
+}
+
+/** Such as "Terraform (API key)", as in the list of events. */
+function NameWithKind({ name, kind, page }: NameWithKindProps) {
+  const shown = page === undefined ? <bdi>{name}</bdi> : <RecordLink to={page}>{name}</RecordLink>;
+  // The operator has no name of its own.
+  if (kind === undefined || kind === name) return <span>{shown}</span>;
+  return (
+    <span>
+      {shown} ({uncapitalize(kind)})
+    </span>
   );
 }

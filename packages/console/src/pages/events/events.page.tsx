@@ -1,5 +1,5 @@
 import { targetTypes } from "@gatehouse/contract/event-types";
-import { Anchor, Breadcrumbs, Text } from "@mantine/core";
+import { Anchor, Breadcrumbs, Code, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useSearch } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
@@ -72,7 +72,7 @@ const definition: ListDefinition<Event> = {
       key: "from",
       title: t("events.fields.source"),
       visibleFrom: "lg",
-      cell: ({ sourceAddress }) => sourceAddress ?? absent,
+      cell: ({ sourceAddress }) => (sourceAddress === undefined ? absent : <Code>{sourceAddress}</Code>),
     },
   ],
   filters: [

@@ -1,3 +1,4 @@
+import { uncapitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Event } from "./event.ts";
 
@@ -13,7 +14,7 @@ export function formatActor({ type, name }: Actor): string {
     default: {
       const kind = formatActorType(type);
       // The operator has no name of its own.
-      return name === kind ? kind : t("events.actors.named", { type: kind, name });
+      return name === kind ? kind : t("events.actors.named", { type: uncapitalize(kind), name });
     }
   }
 }

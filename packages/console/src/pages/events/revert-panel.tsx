@@ -11,6 +11,7 @@ import { useSession } from "../../app/session.ts";
 import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { pageOf } from "../../records/record-pages.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
@@ -34,7 +35,7 @@ export function RevertPanel({ event, isReverted }: RevertPanelProps) {
   return (
     <Panel title={t("events.revert.title")}>
       <Stack gap="sm">
-        <Text>{t(isReverted ? "events.revert.already" : "events.revert.text")}</Text>
+        <Intro>{t(isReverted ? "events.revert.already" : "events.revert.text")}</Intro>
         <Group>
           <Button size="xs" variant={isReverted ? "default" : "filled"} onClick={() => setOpened(true)}>
             {t("events.revert.preview")}

@@ -5,7 +5,7 @@ import {
   type SnippetKind,
   snippetKinds,
 } from "@gatehouse/contract/deployment-snippets";
-import { Button, Code, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
+import { Button, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
@@ -14,6 +14,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { textWithCode } from "../../messages/text-with-code.tsx";
+import { CodeLines } from "../../records/code-lines.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import type { Gateway } from "./gateway-fields.ts";
 
@@ -54,17 +55,17 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
     <Stack gap="sm">
       {!hasAgentPackages && (
         <Warning>
-          {textWithCode("gateways.deploy.noPackages")} <GuideLink to="deployment#packages-for-agents" />
+          {textWithCode("gateways.deploy.noPackages")} <GuideLink to="deployment#packages-for-agents" isNamed />
         </Warning>
       )}
       {isLoopback(url) ? (
         <Warning>
-          {textWithCode("gateways.deploy.loopback", { url })} <GuideLink to="configuration#server" />
+          {textWithCode("gateways.deploy.loopback", { url })} <GuideLink to="configuration#server" isNamed />
         </Warning>
       ) : (
         url.startsWith("http://") && (
           <Warning>
-            {textWithCode("gateways.deploy.plainHttp")} <GuideLink to="configuration#server" />
+            {textWithCode("gateways.deploy.plainHttp")} <GuideLink to="configuration#server" isNamed />
           </Warning>
         )
       )}
@@ -79,11 +80,9 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <Tabs.Panel value={kind} pt="sm">
           <Stack gap="sm">
             <Text size="sm">
-              {textWithCode(`gateways.deploy.instructions.${kind}`)} <GuideLink to={guides[kind]} />
+              {textWithCode(`gateways.deploy.instructions.${kind}`)} <GuideLink to={guides[kind]} isNamed />
             </Text>
-            <Code block tabIndex={0} className="code-lines">
-              {snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}
-            </Code>
+            <CodeLines>{snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}</CodeLines>
           </Stack>
         </Tabs.Panel>
       </Tabs>

@@ -7,7 +7,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { Facts, Panel } from "../../records/record-page.tsx";
+import { type Fact, Facts, Panel } from "../../records/record-page.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { formatDomains, parseDomains } from "./gateway-domains.ts";
 
@@ -78,9 +78,11 @@ function bodyOf(values: Values) {
   };
 }
 
-function formatNetworks(networks: Settings["networks"]): string {
-  if (networks === null) return t("gateways.settings.networksDerived");
-  return networks.length === 0 ? t("gateways.settings.networksEmpty") : networks.join(", ");
+/** The value of the networks, and what it means if they are not listed. */
+function describeNetworks(networks: Settings["networks"]): Pick<Fact, "value" | "note"> {
+  if (networks === null) return { value: t("gateways.settings.notSet"), note: t("gateways.settings.networksDerived") };
+  if (networks.length === 0) return { value: t("common.none"), note: t("gateways.settings.networksEmpty") };
+  return { value: networks.join(", ") };
 }
 
 interface GatewaySettingsPanelProps {
@@ -123,7 +125,7 @@ export function GatewaySettingsPanel({ id, name }: GatewaySettingsPanelProps) {
             },
             {
               label: t("gateways.settings.networks"),
-              value: formatNetworks(settings.networks),
+              ...describeNetworks(settings.networks),
             },
             {
               label: t("gateways.settings.relayPort"),

@@ -1,4 +1,4 @@
-import { Button, Stack, Text } from "@mantine/core";
+import { Button, Code, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
@@ -6,6 +6,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -79,7 +80,15 @@ function About({ gateway }: { readonly gateway: Gateway }) {
         <Facts
           facts={[
             { label: t("common.description"), value: gateway.description },
-            { label: t("gateways.fields.endpoint"), value: gateway.endpoint ?? t("gateways.fields.endpointDetected") },
+            {
+              label: t("gateways.fields.endpoint"),
+              value:
+                gateway.endpoint === undefined ? (
+                  t("gateways.fields.endpointDetected")
+                ) : (
+                  <Code>{gateway.endpoint}</Code>
+                ),
+            },
             { label: t("gateways.fields.port"), value: gateway.wireguardPort },
             {
               label: t("gateways.fields.relay"),
@@ -131,8 +140,8 @@ function Deployment({ gateway }: { readonly gateway: Gateway }) {
       {isShown ? (
         <DeployCommand gateway={gateway} />
       ) : (
-        <Stack gap="xs" align="flex-start">
-          <Text c="dimmed">{t("gateways.deploy.again")}</Text>
+        <Stack gap="sm" align="flex-start">
+          <Intro>{t("gateways.deploy.again")}</Intro>
           <Button size="xs" variant="default" onClick={() => setShown(true)}>
             {t("gateways.deploy.show")}
           </Button>

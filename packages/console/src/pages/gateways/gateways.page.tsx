@@ -1,4 +1,5 @@
 import type { ItemAt } from "@gatehouse/client/calls";
+import { Code } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { api, whole } from "../../app/api.ts";
 import { nameColumn } from "../../lists/columns.tsx";
@@ -9,7 +10,6 @@ import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { formatStatus, StatusOf } from "../../records/status.tsx";
-import { WholeWords } from "../../records/whole-words.tsx";
 import { bodyOf, gatewayFields, newGateway } from "./gateway-fields.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
@@ -32,7 +32,8 @@ const definition: ListDefinition<ItemAt<"/tenants/gateways">> = {
       title: t("gateways.fields.endpoint"),
       sortBy: ({ endpoint = "" }) => endpoint,
       visibleFrom: "md",
-      cell: ({ endpoint }) => <WholeWords text={endpoint ?? t("gateways.fields.endpointDetected")} />,
+      cell: ({ endpoint }) =>
+        endpoint === undefined ? t("gateways.fields.endpointDetected") : <Code className="whole-word">{endpoint}</Code>,
     },
     {
       key: "port",

@@ -4,6 +4,7 @@ import { marked, type Token, type Tokens } from "marked";
 import { Fragment, type ReactNode } from "react";
 import { t } from "../../messages/i18n.ts";
 import { curlQuotes } from "../../messages/quotation-marks.ts";
+import { CodeLines } from "../../records/code-lines.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { WholeWords } from "../../records/whole-words.tsx";
 import { isGuide } from "./guide-texts.ts";
@@ -77,12 +78,7 @@ function Block({ token }: { readonly token: Token }): ReactNode {
       );
     }
     case "code":
-      return (
-        // A long line scrolls, also by keyboard.
-        <Code block tabIndex={0} className="code-lines">
-          {(token as Tokens.Code).text}
-        </Code>
-      );
+      return <CodeLines>{(token as Tokens.Code).text}</CodeLines>;
     case "table":
       return <GuideTable table={token as Tokens.Table} />;
     case "blockquote":

@@ -1,4 +1,4 @@
-import { Alert, Button, Code, Stack, Text } from "@mantine/core";
+import { Alert, Button, Code, Stack } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { Info } from "lucide-react";
@@ -9,6 +9,7 @@ import { t } from "../../messages/i18n.ts";
 import { CopiedValue } from "../../records/copied-value.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Dialog } from "../../records/dialog.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { Literals } from "../../records/literals.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -145,7 +146,7 @@ function Actions({ provider, etag }: ActionsProps) {
       {testUrl !== undefined && (
         <Dialog title={t("identityProviders.test")} onClose={() => setTestUrl(undefined)}>
           <Stack align="flex-start">
-            <Text>{t("identityProviders.testText")}</Text>
+            <Intro>{t("identityProviders.testText")}</Intro>
             <Button component="a" href={testUrl} target="_blank" rel="noopener" onClick={() => setTestUrl(undefined)}>
               {t("identityProviders.openTest")}
             </Button>

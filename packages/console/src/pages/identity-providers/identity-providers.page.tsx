@@ -1,5 +1,5 @@
 import { type ProviderPreset, providerPresets } from "@gatehouse/contract/records/provider-presets";
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 import { api, whole } from "../../app/api.ts";
@@ -8,6 +8,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -96,7 +97,7 @@ function NewProvider({ close }: { readonly close: () => void }) {
     return (
       <Dialog title={t("identityProviders.create")} onClose={close}>
         <Stack>
-          <Text>{t("identityProviders.presets.text")}</Text>
+          <Intro>{t("identityProviders.presets.text")}</Intro>
           {Object.values(providerPresets).map((preset, index) => (
             <Button
               key={preset.title}

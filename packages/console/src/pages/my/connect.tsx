@@ -1,9 +1,11 @@
 /** How a person adds a computer. */
-import { Anchor, Code, Group, List, Stack, Text } from "@mantine/core";
+import { Anchor, List, Stack } from "@mantine/core";
 import { CopyText } from "../../app/copy.tsx";
 import { useInstallation } from "../../app/installation.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { CodeLines } from "../../records/code-lines.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
 export function Connect() {
@@ -11,7 +13,7 @@ export function Connect() {
     <Panel title={t("my.connect.title")}>
       <Stack>
         <ConnectSteps />
-        <Text c="dimmed">{t("my.connect.others")}</Text>
+        <Intro>{t("my.connect.others")}</Intro>
       </Stack>
     </Panel>
   );
@@ -23,18 +25,16 @@ export function ConnectSteps() {
   const command = `sudo gatehouse-device enrol --url ${url}`;
   return (
     <Stack>
-      <Text>{t("my.connect.intro")}</Text>
+      <Intro>{t("my.connect.intro")}</Intro>
       <List type="ordered" spacing="sm" pr="md">
         <List.Item>
           {t("my.connect.stepRun")}
-          <Group mt={6} gap="xs" align="center">
-            <Code className="value" aria-label={t("my.connect.command")} style={{ overflowWrap: "anywhere" }}>
-              {command}
-            </Code>
-            <CopyText text={command} size="xs" variant="default">
+          <Stack mt={6} gap="xs">
+            <CodeLines label={t("my.connect.command")}>{command}</CodeLines>
+            <CopyText text={command} size="xs" variant="default" style={{ alignSelf: "flex-start" }}>
               {t("my.connect.copy")}
             </CopyText>
-          </Group>
+          </Stack>
         </List.Item>
         <List.Item>
           <RichText

@@ -9,6 +9,7 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { formatList, formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { OwnName } from "../../records/own-name.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
 import { formatMissing } from "./format-missing.ts";
@@ -119,9 +120,7 @@ function ResourceRow({ resource, device }: OfDevice & { readonly resource: MyRes
     <li className="my-resource-row">
       <div className="my-resource">
         <div style={{ minWidth: 0 }}>
-          <Text fw={600} style={{ overflowWrap: "anywhere" }}>
-            <bdi>{name}</bdi>
-          </Text>
+          <OwnName>{name}</OwnName>
           <Text size="sm" c="dimmed" style={{ overflowWrap: "anywhere" }}>
             {formatList(addresses)}
           </Text>

@@ -7,6 +7,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
+import { OwnName } from "../../records/own-name.tsx";
 import { PanelTable } from "../../records/panel-table.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -97,9 +98,7 @@ function DeviceTable({
           title: t("my.devices.name"),
           cell: (device) => (
             <>
-              <Text span inherit fw={600} style={{ overflowWrap: "anywhere" }}>
-                <bdi>{device.name}</bdi>
-              </Text>
+              <OwnName>{device.name}</OwnName>
               <div>
                 <DeviceState device={device} />
               </div>

@@ -1,6 +1,7 @@
 /** The page of every signed-in person, with or without roles. */
-import { Paper, Stack, Text, Title } from "@mantine/core";
+import { Paper, Stack, Title } from "@mantine/core";
 import { useEffect } from "react";
+import { PageHead } from "../../app/page-head.tsx";
 import { useIsVisitor, useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
@@ -16,21 +17,23 @@ export function MyPage() {
   }, []);
   return (
     <Stack maw={880} w="100%" {...(useIsVisitor() ? { mx: "auto" } : {})}>
-      <Title order={1}>{t("my.title")}</Title>
       {user === undefined ? (
-        <Paper withBorder p="xl">
-          <EmptyState
-            isPart
-            empty={{
-              title: t("my.keySession.title", { name: apiKey?.name ?? "" }),
-              text: t("my.keySession.text"),
-              guide: "console#my-access-and-devices",
-            }}
-          />
-        </Paper>
+        <>
+          <Title order={1}>{t("my.title")}</Title>
+          <Paper withBorder p="xl">
+            <EmptyState
+              isPart
+              empty={{
+                title: t("my.keySession.title", { name: apiKey?.name ?? "" }),
+                text: t("my.keySession.text"),
+                guide: "console#my-access-and-devices",
+              }}
+            />
+          </Paper>
+        </>
       ) : (
         <>
-          <Text c="dimmed">{user.email}</Text>
+          <PageHead title={t("my.title")}>{user.email}</PageHead>
           <MyAccess />
           <MyDevices />
           <Connect />

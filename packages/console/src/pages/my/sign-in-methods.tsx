@@ -1,5 +1,5 @@
 /** The person's own passkeys, recovery code and sessions. */
-import { Button, Group, Stack, Table, Text, TextInput } from "@mantine/core";
+import { Button, Code, Group, Stack, Table, Text, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { api, inSession } from "../../app/api.ts";
@@ -7,6 +7,8 @@ import { PasskeyNotice, usePasskeysWork } from "../../app/passkey-notice.tsx";
 import { registerPasskey, renewRecoveryCode, suggestedName } from "../../app/passkeys.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { Intro } from "../../records/intro.tsx";
+import { OwnName } from "../../records/own-name.tsx";
 import { PanelTable } from "../../records/panel-table.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -36,7 +38,7 @@ export function Passkeys({ userId }: { readonly userId: string }) {
               {data.map((passkey) => (
                 <Table.Tr key={passkey.id}>
                   <Table.Td>
-                    {passkey.name}
+                    <OwnName>{passkey.name}</OwnName>
                     <Text c="dimmed">
                       <RichText
                         message={
@@ -83,8 +85,8 @@ export function RecoveryCode() {
   });
   return (
     <Panel title={t("signIn.account.recovery")}>
-      <Stack align="flex-start">
-        <Text>{t("signIn.account.recoveryText")}</Text>
+      <Stack gap="sm" align="flex-start">
+        <Intro>{t("signIn.account.recoveryText")}</Intro>
         <Button size="xs" variant="default" loading={renew.isPending} onClick={() => renew.mutate()}>
           {t("signIn.account.renewRecovery")}
         </Button>
@@ -118,7 +120,7 @@ export function Sessions({ userId }: { readonly userId: string }) {
         <PanelTable
           rows={data?.data ?? []}
           columns={[
-            { title: t("signIn.fields.address"), cell: ({ address }) => address },
+            { title: t("signIn.fields.address"), cell: ({ address }) => <Code>{address}</Code> },
             {
               title: t("signIn.fields.method"),
               isBelow: true,

@@ -10,6 +10,7 @@ import { saveFile } from "../../lists/export-rows.ts";
 import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { QrCode } from "../../records/qr-code.tsx";
 import type { MyDevice } from "./my-data.ts";
 import {
@@ -174,7 +175,7 @@ export function UpdateDialog({ device, close, updated }: UpdateDialogProps) {
   return (
     <Dialog title={t("my.app.updateTitle", { name: device.name })} onClose={close}>
       <Stack>
-        <Text>{t("my.app.updateIntro")}</Text>
+        <Intro>{t("my.app.updateIntro")}</Intro>
         {error !== null && <ProblemNotice error={error} />}
         <List type="ordered" spacing="sm" pr="md">
           <List.Item>

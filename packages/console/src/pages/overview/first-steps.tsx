@@ -15,7 +15,7 @@ import {
   Title,
   UnstyledButton,
 } from "@mantine/core";
-import { Check, ChevronDown, ChevronRight, Circle } from "lucide-react";
+import { Check, ChevronDown, ChevronRight } from "lucide-react";
 import { type ComponentType, useEffect, useId, useRef, useState } from "react";
 import { lazyPage } from "../../app/lazy-page.tsx";
 import { useSession } from "../../app/session.ts";
@@ -190,7 +190,7 @@ function OneStep({ step, isDone, isNext, isOpen, lacksResource, open, toggle }: 
         <UnstyledButton aria-expanded={isOpen} aria-controls={id} onClick={toggle} w="100%">
           <Group gap="sm" component="span" wrap="nowrap">
             <ThemeIcon component="span" size={22} radius="xl" variant={isDone ? "filled" : "default"} color="green.9">
-              {isDone ? <Check size={14} aria-hidden /> : <Circle size={10} aria-hidden />}
+              {isDone ? <Check size={14} aria-hidden /> : <span aria-hidden>{steps.indexOf(step) + 1}</span>}
             </ThemeIcon>
             <Text component="span" fw={isNext || isOpen ? 600 : 400} flex={1} {...(isDone ? { c: "dimmed" } : {})}>
               {t(`overview.firstSteps.${step}.title`)}

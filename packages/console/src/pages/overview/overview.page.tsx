@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useEffect } from "react";
 import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
-import { formatNumber } from "../../messages/format.ts";
+import { formatNumber, uncapitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -157,7 +157,7 @@ function formatChange(event: Parameters<typeof formatEvent>[0]): string {
   const kind = formatTarget(type);
   return operation.toLowerCase().includes(kind.toLowerCase())
     ? t("overview.events.named", { operation, name })
-    : t("overview.events.namedWithKind", { operation, name, kind });
+    : t("overview.events.namedWithKind", { operation, name, kind: uncapitalize(kind) });
 }
 
 function Devices() {

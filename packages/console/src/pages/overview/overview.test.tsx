@@ -125,7 +125,7 @@ test("changes of one operation to records of several kinds differ", async () => 
   openConsole("/overview");
   const panel = await findPanel(t("overview.events.title"));
   await panel.findByText("Deactivated user: ann@example.com");
-  panel.getByText("Deactivated user: Laptop (Device)");
+  panel.getByText("Deactivated user: Laptop (device)");
 });
 
 test("a change of the tenant's settings does not name them twice", async () => {

@@ -5,6 +5,7 @@ import { Link } from "@tanstack/react-router";
 import { Check } from "lucide-react";
 import { useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
+import { PageHead } from "../../app/page-head.tsx";
 import { useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
@@ -22,8 +23,7 @@ export function PublishPage() {
   const [round, setRound] = useState(0);
   return (
     <Stack maw={760}>
-      <Title order={1}>{t("publish.title")}</Title>
-      <Text c="dimmed">{t("publish.text")}</Text>
+      <PageHead title={t("publish.title")}>{t("publish.text")}</PageHead>
       {missing.length > 0 ? (
         <Text>{t("publish.notPermitted", { permissions: missing.join(", ") })}</Text>
       ) : published === undefined ? (

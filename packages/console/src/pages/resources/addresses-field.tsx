@@ -22,7 +22,7 @@ export function AddressesField({ value, onChange, error }: CustomFieldProps) {
         <>
           <TextInput
             label={number === undefined ? t("resources.addresses.address") : t("resources.addresses.field", { number })}
-            placeholder={t("common.example", { value: "192.0.2.0/24" })}
+            placeholder={t("common.example", { value: "wiki.internal" })}
             value={address}
             onChange={({ currentTarget }) => replace({ address: currentTarget.value })}
             flex="1 1 200px"

@@ -1,12 +1,11 @@
 /** The gateways of a resource. With manual load balancing, their order is the priority. */
-import { ActionIcon, Button, Group, SegmentedControl, Select, Stack, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { ActionIcon, Button, Group, SegmentedControl, Stack, Text } from "@mantine/core";
+import { useDisclosure } from "@mantine/hooks";
 import { ArrowDown, ArrowUp } from "lucide-react";
 import { useLayoutEffect, useRef, useState } from "react";
-import { api, whole } from "../../app/api.ts";
+import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
-import { choosesFound } from "../../records/choose-found.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { orderGateways } from "../../records/gateway-order.ts";
 import { type PanelColumn, PanelTable } from "../../records/panel-table.tsx";
@@ -17,6 +16,7 @@ import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { useAction } from "../../records/use-record.ts";
+import { ConnectGateway } from "./connect-gateway.tsx";
 import type { Resource } from "./resource-fields.tsx";
 
 type Gateway = Resource["gateways"][number];
@@ -77,8 +77,21 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
    * A change of the connected gateways can affect access, so it is reviewed first. A change of their priority is not.
    */
   const [pending, setPending] = useState<PendingChange>();
+  const [connecting, { open, close }] = useDisclosure(false);
+  const add = { label: t("resources.gateways.add"), run: open, permission: "resources:write" } as const;
+  const canConnect = canWrite && canList;
   return (
-    <Panel title={t("resources.gateways.title", { count: ids.length })}>
+    <Panel
+      title={t("resources.gateways.title", { count: ids.length })}
+      actions={
+        canConnect &&
+        ids.length > 0 && (
+          <Button size="xs" variant="default" onClick={open}>
+            {add.label}
+          </Button>
+        )
+      }
+    >
       <Stack gap="sm">
         <Group gap="xs">
           <Text size="sm" fw={500}>
@@ -129,6 +142,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             empty={{
               title: t("gateways.empty.title"),
               text: t("resources.gateways.empty"),
+              ...(canConnect ? { action: add } : {}),
               guide: "gateway#install",
             }}
           />
@@ -160,16 +174,19 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             }
           />
         )}
-        {canWrite && canList && (
-          <Connect
+        {connecting && (
+          <ConnectGateway
+            resource={resource.name}
             connected={ids}
-            connect={({ id, name }) =>
+            close={close}
+            connect={({ id, name }) => {
+              close();
               setPending({
                 label: t("resources.gateways.connect", { name }),
                 title: t("resources.gateways.connectTitle", { gateway: name, resource: resource.name }),
                 gateways: [...ids, id],
-              })
-            }
+              });
+            }}
           />
         )}
         {pending !== undefined && (
@@ -248,34 +265,5 @@ function RowActions({ name, move, isFirst, isLast, isDisabled, disconnect }: Row
         {t("resources.gateways.disconnectShort")}
       </Button>
     </Group>
-  );
-}
-
-interface ConnectProps {
-  readonly connected: readonly string[];
-  readonly connect: (gateway: { readonly id: string; readonly name: string }) => void;
-}
-
-function Connect({ connected, connect }: ConnectProps) {
-  const source = whole("/tenants/gateways");
-  const { data: gateways = [] } = useQuery({
-    queryKey: [source.path, "list", undefined],
-    queryFn: ({ signal }) => source.read(signal),
-  });
-  return (
-    <Select
-      aria-label={t("resources.gateways.connectField")}
-      placeholder={t("resources.gateways.connectPlaceholder")}
-      searchable
-      {...choosesFound}
-      nothingFoundMessage={t("resources.gateways.noOther")}
-      data={gateways.filter(({ id }) => !connected.includes(id)).map(({ id, name }) => ({ value: id, label: name }))}
-      value={null}
-      onChange={(id) => {
-        const chosen = gateways.find((gateway) => gateway.id === id);
-        if (chosen !== undefined) connect(chosen);
-      }}
-      w={{ base: "100%", xs: 320 }}
-    />
   );
 }

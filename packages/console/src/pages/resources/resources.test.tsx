@@ -200,10 +200,12 @@ describe("gateways on the page of a resource", () => {
     const lisbon = sample("Gateway", { name: "Lisbon" });
     mockApi.answer("get", "/tenants/gateways", [berlin, madrid, lisbon]);
     const user = openResource();
-    const field = await screen.findByRole("combobox", { name: t("resources.gateways.connectField") });
-    await user.click(field);
+    await click(user, t("resources.gateways.add"));
+    const dialog = await findDialog();
+    await user.click(dialog.getByRole("combobox", { name: new RegExp(t("resources.gateways.gateway")) }));
     expect((await screen.findAllByRole("option")).map(({ textContent }) => textContent)).toEqual(["Lisbon"]);
     await user.click(screen.getByRole("option", { name: "Lisbon" }));
+    await click(user, t("common.review"));
     await click(user, t("resources.gateways.connect", { name: "Lisbon" }));
     await waitForDialogToClose();
     expect(mockApi.bodies("configureLoadBalancing")).toEqual([

@@ -199,7 +199,7 @@ function SigningKey() {
   return (
     <Panel
       title={t("settings.signingKey.title")}
-      about={<Text>{t("settings.signingKey.text")}</Text>}
+      about={t("settings.signingKey.text")}
       actions={
         canRotate && (
           <Button size="xs" variant="default" onClick={open}>

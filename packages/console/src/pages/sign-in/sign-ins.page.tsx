@@ -1,4 +1,5 @@
 import type { ItemAt } from "@gatehouse/client/calls";
+import { Code } from "@mantine/core";
 import { paged } from "../../app/api.ts";
 import { periodFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
@@ -44,7 +45,7 @@ const definition: ListDefinition<SignIn> = {
       visibleFrom: "md",
       cell: ({ reason, note }) => reason ?? note ?? absent,
     },
-    { key: "address", title: t("signIn.fields.address"), isBelow: true, cell: ({ address }) => address },
+    { key: "address", title: t("signIn.fields.address"), isBelow: true, cell: ({ address }) => <Code>{address}</Code> },
   ],
   filters: [
     periodFilter,

@@ -1,9 +1,10 @@
 /** The API keys that a user created. They work on when the user is deactivated. */
-import { Stack, Text } from "@mantine/core";
+import { Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { Intro } from "../../records/intro.tsx";
 import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -31,7 +32,7 @@ export function UserApiKeys({ user, etag }: { readonly user: User; readonly etag
   return (
     <Panel title={t("users.apiKeys.title")}>
       <Stack align="flex-start">
-        <Text>{t("users.apiKeys.text")}</Text>
+        <Intro>{t("users.apiKeys.text")}</Intro>
         <PanelTable
           rows={keys}
           columns={[

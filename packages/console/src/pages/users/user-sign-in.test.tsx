@@ -1,4 +1,4 @@
-import { screen } from "@testing-library/dom";
+import { screen, within } from "@testing-library/dom";
 import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import { click, findDialog, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
@@ -18,7 +18,8 @@ test.each([
     Array.from({ length: count }, () => sample("Passkey")),
   );
   const user = openConsole(`/users/${id}`);
-  await screen.findByText(t("signIn.user.passkeys", { count }));
+  const panel = within(await screen.findByRole("region", { name: t("signIn.user.title") }));
+  await panel.findByText(count === 0 ? t("common.none") : String(count));
   screen.getByText(t(`signIn.user.reset.${reset}.help`));
   await click(user, t(`signIn.user.reset.${reset}.label`));
   const dialog = await findDialog(t(`signIn.user.reset.${reset}.title`, { email: "ann@example.com" }));

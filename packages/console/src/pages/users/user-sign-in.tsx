@@ -1,10 +1,12 @@
 /** The passkeys and sessions of a user, for administrators. */
-import { Button, Group, Stack, Text } from "@mantine/core";
+import { Button, Group, Stack } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
+import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { Panel } from "../../records/record-page.tsx";
+import { Intro } from "../../records/intro.tsx";
+import { Facts, Panel } from "../../records/record-page.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { useAction } from "../../records/use-record.ts";
 import type { User } from "./user-fields.tsx";
@@ -23,7 +25,16 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
   return (
     <Panel title={t("signIn.user.title")}>
       <Stack align="flex-start">
-        {passkeys !== undefined && <Text>{t("signIn.user.passkeys", { count: passkeys.length })}</Text>}
+        {passkeys !== undefined && (
+          <Facts
+            facts={[
+              {
+                label: t("signIn.account.passkeys"),
+                value: passkeys.length === 0 ? t("common.none") : formatNumber(passkeys.length),
+              },
+            ]}
+          />
+        )}
         {canWrite && (
           <Group gap="xs">
             <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate()}>
@@ -42,7 +53,7 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
             />
           </Group>
         )}
-        {canWrite && <Text c="dimmed">{t(`signIn.user.reset.${reset}.help`)}</Text>}
+        {canWrite && <Intro>{t(`signIn.user.reset.${reset}.help`)}</Intro>}
       </Stack>
     </Panel>
   );

@@ -1,11 +1,12 @@
 /** The content of the graph as a list, for narrow screens and for people who prefer text. */
-import { Group, Pagination, Paper, Stack, Table, Text } from "@mantine/core";
+import { Group, Pagination, Paper, Stack, Text } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import { Fragment, type ReactNode } from "react";
 import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts";
 import { t } from "../../../messages/i18n.ts";
+import { PolicyRows } from "../../../records/policy-rows.tsx";
 import { RecordLink } from "../../../records/record-link.tsx";
-import { actionWidth, PolicyAction } from "../../../records/status.tsx";
+import { PolicyAction } from "../../../records/status.tsx";
 import { byName, distinct } from "./graph-groups.ts";
 import type { Leaf, Path } from "./graph-paths.ts";
 
@@ -55,40 +56,18 @@ interface Rows {
 function Rows({ paths }: Rows) {
   return (
     <Paper withBorder className="panel">
-      <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={t("graph.list.label")}>
-        <Table className="record-table stacks sentences">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>{t("graph.list.subjects")}</Table.Th>
-              <Table.Th>{t("graph.list.policy")}</Table.Th>
-              <Table.Th>{t("graph.list.action")}</Table.Th>
-              <Table.Th>{t("graph.list.resources")}</Table.Th>
-              <Table.Th>{t("graph.list.gateways")}</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {paths.map((path) => (
-              <Table.Tr key={path.policy.key}>
-                <Table.Td data-label={t("graph.list.subjects")}>
-                  <Leaves leaves={path.sources} none={t("graph.list.noSubjects")} />
-                </Table.Td>
-                <Table.Td data-label={t("graph.list.policy")}>
-                  <PolicyName path={path} />
-                </Table.Td>
-                <Table.Td miw={actionWidth}>
-                  <PolicyAction allows={!path.denies} conditions={path.conditions} />
-                </Table.Td>
-                <Table.Td data-label={t("graph.list.resources")}>
-                  <Leaves leaves={path.resources} none={t("graph.list.noResources")} />
-                </Table.Td>
-                <Table.Td data-label={t("graph.list.gateways")}>
-                  <Through path={path} />
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <PolicyRows
+        label={t("graph.list.label")}
+        last={{ title: t("graph.list.gateways") }}
+        rows={paths.map((path) => ({
+          key: path.policy.key,
+          policy: <PolicyName path={path} />,
+          action: <PolicyAction allows={!path.denies} conditions={path.conditions} />,
+          subjects: <Leaves leaves={path.sources} none={t("graph.list.noSubjects")} />,
+          resources: <Leaves leaves={path.resources} none={t("graph.list.noResources")} />,
+          last: <Through path={path} />,
+        }))}
+      />
     </Paper>
   );
 }
@@ -130,7 +109,7 @@ function Fact({ label, value }: { readonly label: string; readonly value: ReactN
 
 function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
   return (
-    <span className="record-name">
+    <span className="record-name own-name">
       {place}. <RecordLink to={`/policies/${policy.id}`}>{policy.name}</RecordLink>
     </span>
   );

@@ -264,7 +264,7 @@ function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
           )}
           {kind !== "words" && (
             <Button size="xs" variant="default" component={Link} to={`/${pages[kind]}/${id}`}>
-              {t("graph.focus.openPage")}
+              {t(`graph.focus.open.${kind}`)}
             </Button>
           )}
           <Button size="xs" variant="default" onClick={() => change({ focus: "" })}>
