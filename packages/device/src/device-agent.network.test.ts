@@ -7,6 +7,7 @@ import { waitLimitMs } from "../../../test/wait-limit.ts";
 import { type DeviceAgentWorld, startDeviceAgentWorld } from "./testing/device-agent-world.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import type { RecordingTunnel } from "./testing/recording-tunnel.ts";
+import { blockedKey } from "./tunnel/blocked-peer.ts";
 
 const content = exampleDeviceConfiguration();
 
@@ -47,7 +48,8 @@ describe("the agent of a device in a network whose addresses are those of names"
     await agent.useResolvers(["10.7.0.53"]);
     expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
     expect(agent.isClosedToNames("10.7.0.53")).toBe(true);
-    expect([...(tunnel.wanted?.peers.values() ?? [])].flatMap((peer) => peer.allowedIps)).not.toContain("10.7.0.53/32");
+    const carriers = [...(tunnel.wanted?.peers ?? [])].filter(([, peer]) => peer.allowedIps.includes("10.7.0.53/32"));
+    expect(carriers.map(([key]) => key)).toEqual([blockedKey]);
   });
 
   /** Lets the next change of the tunnel wait. @returns `isWaiting`, and a function that continues the change */

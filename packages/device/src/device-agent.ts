@@ -215,7 +215,7 @@ export class DeviceAgent {
   /** Whether the configuration contains names, or the tunnel may still have their addresses. */
   get #hasNames(): boolean {
     const used = [this.configuration, this.#tunnel.configuration];
-    return used.some((content) => content?.gateways.some(({ names }) => names.length > 0) === true);
+    return used.some((content) => content !== undefined && Object.keys(gatewaysOfNames(content)).length > 0);
   }
 
   /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
@@ -345,7 +345,8 @@ export class DeviceAgent {
   #isSessionOverNow(): boolean {
     const { isLinked = () => false, clock } = this.#parts;
     const content = this.#used?.content;
-    return content !== undefined && content.gateways.length > 0 && hasSessionEnded(content, clock.now()) && !isLinked();
+    if (content === undefined || isLinked() || !hasSessionEnded(content, clock.now())) return false;
+    return content.gateways.length > 0 || content.blocked !== undefined;
   }
 
   async #resolvedPath(publicKey: string): Promise<string | undefined> {

@@ -4,6 +4,7 @@ import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/i
 import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
+import { gatewaysAndBlocked } from "../tunnel/blocked-peer.ts";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 type Resource = NonNullable<DeviceAnswer["resource"]>;
@@ -42,13 +43,17 @@ export function targetOf(
   return block === undefined ? undefined : { kind: "network", text: block.address, tcp: undefined };
 }
 
-/** Returns the gateway with the most specific block for an address, or the gateway of a name or of the internet. */
+/**
+ * Returns the gateway with the most specific block for an address, or the gateway of a name or of the internet. The id
+ * of the gateway is `blockedId` if the target is blocked.
+ */
 export function gatewayOf(
   configuration: DeviceConfiguration | undefined,
   { kind, text }: CheckTarget,
 ): DeviceGateway | undefined {
   if (configuration === undefined) return undefined;
-  const { gateways, internet } = configuration;
+  const { internet } = configuration;
+  const gateways = gatewaysAndBlocked(configuration);
   if (kind === "name") {
     const destinations = gatewaysOfNames(configuration);
     const key = destinationOfName({ destinations }, text);

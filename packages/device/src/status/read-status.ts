@@ -23,6 +23,7 @@ export async function readStatus(parts: StatusParts): Promise<DeviceStatus> {
   const states = await agent.gatewayStates();
   const roundTrips = await pings.of(states.map(({ address }) => address));
   const { last } = lastError;
+  const blocked = configuration?.blocked;
   return {
     device: { id: enrolment.device, name: enrolment.name },
     user: enrolment.user,
@@ -37,6 +38,14 @@ export async function readStatus(parts: StatusParts): Promise<DeviceStatus> {
       names: (configuration?.gateways ?? []).flatMap(({ names }) => names).slice(0, mostListed),
       internet: configuration?.internet !== undefined,
     },
+    ...(blocked === undefined
+      ? {}
+      : {
+          blocked: {
+            addresses: blocked.addresses.slice(0, mostListed),
+            names: blocked.names.slice(0, mostListed),
+          },
+        }),
     ...(last === undefined ? {} : { lastError: { at: iso(last.at), text: last.text } }),
   };
 }

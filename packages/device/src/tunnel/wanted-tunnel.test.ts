@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { exampleDeviceConfiguration, exampleGateways } from "../testing/example-device-configuration.ts";
+import { exampleDeviceConfiguration, exampleGateways, exampleOutage } from "../testing/example-device-configuration.ts";
+import { blockedKey } from "./blocked-peer.ts";
 import { type LocalNetwork, unknownNetwork } from "./local-network.ts";
 import { everythingTable, tunnelTable, wantedRules } from "./routing-rules.ts";
 import { bypassRouteOf, isClosedToNames, type TunnelInputs, wantedTunnel } from "./wanted-tunnel.ts";
@@ -134,6 +135,53 @@ describe("a name with an address that the machine depends on", () => {
       isClosedToNames(configuration, local, address),
     );
     expect(closed).toEqual(["192.168.1.1"]);
+  });
+});
+
+describe("blocked addresses", () => {
+  const outage = exampleOutage();
+  const closed = ["10.80.0.0/24", "fd80::/64"];
+
+  test("go into the tunnel, to a peer without an endpoint", () => {
+    const { peers, routes } = wantedTunnel(outage, inputs);
+    expect(peers.get(blockedKey)).toEqual({ endpoint: undefined, allowedIps: closed });
+    expect(routes).toEqual(expect.arrayContaining(closed));
+    expect(wantedTunnel({ ...outage, gateways: [] }, inputs).routes).toEqual(closed);
+  });
+
+  test("do not include the control plane and the endpoints of gateways", () => {
+    const { bypassRoutes } = wantedTunnel(
+      { ...outage, blocked: { addresses: ["198.51.100.0/24", "2001:db8::/32"], names: [] } },
+      inputs,
+    );
+    expect(bypassRoutes.map(({ address }) => address)).toEqual(["2001:db8::2", "198.51.100.5"]);
+  });
+
+  test("include the last known addresses of blocked names", () => {
+    expect(blocksOf(blockedKey, new Map([["10.90.0.1", ["git.internal.example.com"]]]), outage)).toEqual([
+      ...closed,
+      "10.90.0.1/32",
+    ]);
+  });
+
+  test("do not include addresses that a gateway carries", () => {
+    const named = new Map([["10.90.0.1", ["git.internal.example.com", "*.internal.example.com"]]]);
+    expect(blocksOf(blockedKey, named, outage)).toEqual(closed);
+    expect(blocksOf(two, named, outage)).toContain("10.90.0.1/32");
+    // More specific than the blocked address.
+    expect(blocksOf(two, new Map([["10.80.0.9", ["*.internal.example.com"]]]), outage)).toContain("10.80.0.9/32");
+    const { blocked: _, ...without } = outage;
+    const both = { ...without, blocked: { addresses: ["10.81.0.7/32"], names: [] } };
+    expect(wantedTunnel(both, inputs)).toEqual(wantedTunnel(without, inputs));
+  });
+
+  test("do not go to the gateway for internet traffic", () => {
+    expect(blocksOf(blockedKey, undefined, { ...outage, internet: exampleGateways.two })).toEqual(closed);
+  });
+
+  test("leave the router of the network in a blocked block", () => {
+    const local = { resolvers: new Set<string>(), routers: new Set(["10.80.0.1"]) };
+    expect(isClosedToNames(outage, local, "10.80.0.1")).toBe(false);
   });
 });
 

@@ -4,6 +4,7 @@ import {
   type DeviceHello,
   type DeviceMessage,
   type DeviceQuestion,
+  deviceBlockedVersion,
   deviceQuestionsVersion,
 } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
@@ -244,7 +245,10 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
   #isConcerned({ agent, routes }: DeviceConnection, { everybody, devices, users, gateways }: Concerned): boolean {
     if (everybody || devices.has(agent.agentId)) return true;
     if (users.has(this.#inputs.model.devices.get(agent.agentId)?.facts.userId ?? "")) return true;
-    return gateways.size > 0 && routes?.configuration.gateways.some(({ gateway }) => gateways.has(gateway)) === true;
+    if (routes === undefined || gateways.size === 0) return false;
+    const { blocked, gateways: used } = routes.configuration;
+    // A deleted gateway may have been the reason for blocked addresses.
+    return blocked !== undefined || used.some(({ gateway }) => gateways.has(gateway));
   }
 
   /** Called only after the device's key was checked: the token alone does not identify the device. */
@@ -323,7 +327,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
       this.#due.add(dueAt, connection);
       this.#timer.set(this.#due.next);
     }
-    const offered = connection.version >= deviceQuestionsVersion ? content : withoutSession(content);
+    const offered = contentFor(connection.version, content);
     return { content: offered, hash: deviceContentHash(offered, this.#options.sha256), generation, lifeMs };
   }
 
@@ -338,8 +342,13 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 }
 
 /** Earlier agents refuse configurations with properties that they do not know. */
-function withoutSession({ sessionEndsAt: _, ...content }: DeviceConfiguration): DeviceConfiguration {
-  return content;
+function contentFor(version: number, content: DeviceConfiguration): DeviceConfiguration {
+  const { blocked, sessionEndsAt, ...known } = content;
+  return {
+    ...known,
+    ...(blocked === undefined || version < deviceBlockedVersion ? {} : { blocked }),
+    ...(sessionEndsAt === undefined || version < deviceQuestionsVersion ? {} : { sessionEndsAt }),
+  };
 }
 
 /** @returns undefined if the device may stay connected */
