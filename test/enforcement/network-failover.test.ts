@@ -116,6 +116,29 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
     }
     await expectThrough(first);
   });
+
+  test("without a gateway, blocks the addresses instead of sending packets to the local network", async () => {
+    const port = 9300;
+    const reachesNeighbour = () => ann.prober.ask("tcp", { host: app.ipv4, port });
+    const { namespace, prober } = await world.addMachine("neighbour", 77);
+    namespace.run("ip", ["address", "add", `${app.ipv4}/24`, "dev", "wide"]);
+    await prober.ask("echo", { port, hosts: [app.ipv4] });
+    ann.namespace.run("ip", ["route", "add", `${app.ipv4}/32`, "dev", "wide"]);
+    await Promise.all([first, second].map(({ agent }) => agent.kill()));
+    await Promise.all([first, second].map((gateway) => hasStatus(gateway, "OFFLINE", offlineMs)));
+    const routes = () => ann.namespace.run("wg", ["show", ann.interfaceName, "allowed-ips"]);
+    await until("no gateway is a peer", () => routes().trim().split("\n").length === 1, failoverMs);
+    expect(routes()).toContain(`${app.ipv4}/32`);
+    expect(await reachesNeighbour()).toBe(false);
+    // Without the agent, the same connection reaches the neighbour.
+    bob.namespace.run("ip", ["route", "add", `${app.ipv4}/32`, "dev", "wide", "table", "1"]);
+    bob.namespace.run("ip", ["rule", "add", "priority", "1", "lookup", "1"]);
+    expect(await bob.prober.ask("tcp", { host: app.ipv4, port })).toBe(true);
+    for (const { agent } of [first, second]) agent.start();
+    await Promise.all([first, second].map((gateway) => hasStatus(gateway, "ONLINE", offlineMs)));
+    await expectThrough(first, [ann]);
+    expect(await reachesNeighbour()).toBe(false);
+  });
 });
 
 /** Returns rules that silently drop the packets between this machine and TCP port 8080 of that address. */
