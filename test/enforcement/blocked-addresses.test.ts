@@ -16,6 +16,8 @@ if (why !== undefined) console.warn(`Blocked addresses are not tested on real pa
 const app = `${site.app}/32`;
 const name = "files.internal.example.com";
 const hostile = "203.0.113.66";
+/** A name outside the configuration. */
+const outside = "www.example.net";
 /** A port that only the hostile network serves. */
 const hostilePort = 9300;
 
@@ -40,8 +42,9 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
     network.run("nft", ["-f", "-"], counters);
     const prober = new Prober(network);
     await prober.ready;
-    await prober.ask("echo", { port: hostilePort, hosts });
-    await prober.ask("serveNames", { host: localAddresses.resolver, records: { [name]: { A: [hostile] } } });
+    await prober.ask("echo", { port: hostilePort, hosts: [localAddresses.resolver, ...hosts] });
+    const records = { [name]: { A: [hostile] }, [outside]: { A: [hostile] } };
+    await prober.ask("serveNames", { host: localAddresses.resolver, records });
     await world.startControlPlane();
     world.startAgent();
     await world.linked();
@@ -54,7 +57,8 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
   const inService = () => use([{ allowedIps: [app], names: [name] }, {}]);
   const blocked = { addresses: [app], names: [name] };
   const outOfService = () => use([{ gateway: two.id }], { blocked });
-  const resolve = () => world.prober.ask<unknown>("resolve", { server: "127.0.0.153", name, type: "A" });
+  const resolve = (asked = name) =>
+    world.prober.ask<unknown>("resolve", { server: "127.0.0.153", name: asked, type: "A" });
   const reachesNetwork = (host: string) => world.prober.ask("tcp", { host, port: hostilePort });
   /** The number of packets for the resource, and of DNS questions, that the hostile network received. */
   const received = () =>
@@ -103,6 +107,20 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
       expect(await resolve()).toBe("ENODATA");
       expect(received()).toEqual(before);
     }
+  });
+
+  test("an agent that starts during an outage resolves other names at a resolver in a blocked block", async () => {
+    await inService();
+    await use([], { blocked: { addresses: ["192.0.2.48/28"], names: [name] } });
+    expect(await world.stopAgent("SIGKILL")).toBeNull();
+    world.startAgent();
+    await world.linked();
+    await until("the agent answers", async () => Array.isArray(await resolve(outside)));
+    expect(await resolve(outside)).toEqual([hostile]);
+    expect(await reachesNetwork(localAddresses.resolver)).toBe(false);
+    expect(await resolve()).toBe("ENODATA");
+    await inService();
+    expect(await reachesNetwork(localAddresses.resolver)).toBe(true);
   });
 
   test("connections finish at a draining gateway, and new ones are blocked", async () => {

@@ -52,6 +52,17 @@ describe("the agent of a device in a network whose addresses are those of names"
     expect(carriers.map(([key]) => key)).toEqual([blockedKey]);
   });
 
+  test("keeps DNS outside the tunnel if the resolver is in a blocked block of a configuration without names", async () => {
+    const { agent, tunnel } = await world.start();
+    world.network = { resolvers: new Set(["10.80.0.53"]), routers: new Set() };
+    const blocked = { addresses: ["10.80.0.0/24"], names: [] };
+    await world.controlPlane.send(world.controlPlane.signed({ ...content, gateways: [], blocked }));
+    expect(bypassed(tunnel)).toEqual(["10.80.0.53"]);
+    world.network = { resolvers: new Set(["10.80.0.54"]), routers: new Set() };
+    await agent.useResolvers(["10.80.0.54"]);
+    expect(bypassed(tunnel)).toEqual(["10.80.0.54"]);
+  });
+
   /** Lets the next change of the tunnel wait. @returns `isWaiting`, and a function that continues the change */
   function nextChange(tunnel: RecordingTunnel) {
     const { promise, go } = gate();

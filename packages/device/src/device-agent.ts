@@ -203,7 +203,7 @@ export class DeviceAgent {
    * DNS traffic to the new resolvers bypasses the tunnel. Does not wait for a reconciliation, which may need answers.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
-    if (this.#hasNames && (await this.#tunnel.useResolvers(resolvers))) this.#reconcileSoon();
+    if (this.#needsNetwork && (await this.#tunnel.useResolvers(resolvers))) this.#reconcileSoon();
   }
 
   /** Lets the next check resolve all hosts again. They may have other addresses in another network. */
@@ -212,10 +212,12 @@ export class DeviceAgent {
     this.#reconciledAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether the configuration contains names, or the tunnel may still have their addresses. */
-  get #hasNames(): boolean {
-    const used = [this.configuration, this.#tunnel.configuration];
-    return used.some((content) => content !== undefined && Object.keys(gatewaysOfNames(content)).length > 0);
+  /** Whether the tunnel depends on the network: it has names or blocked addresses, or may still have them. */
+  get #needsNetwork(): boolean {
+    return [this.configuration, this.#tunnel.configuration].some(
+      (content) =>
+        content !== undefined && (content.blocked !== undefined || Object.keys(gatewaysOfNames(content)).length > 0),
+    );
   }
 
   /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
@@ -315,7 +317,7 @@ export class DeviceAgent {
     this.#isSessionOver = this.#isSessionOverNow();
     const content = this.configuration;
     if (content === undefined || this.#isStopped) return;
-    if (this.#hasNames) {
+    if (this.#needsNetwork) {
       // If the machine refuses the former tunnel, it may accept this one, which may take access away.
       const isElsewhere = await this.#tunnel.followNetwork().catch((err: unknown) => {
         log("failed to adapt the tunnel to the network; will retry", { err });
@@ -434,7 +436,7 @@ export class DeviceAgent {
     // The age is negative after the clock was set back.
     const age = now - this.#reconciledAt;
     if (!hasMoved && age >= 0 && age < reconcileMs) {
-      if (this.#hasNames && (await this.#tunnel.followNetwork())) this.#reconcileSoon();
+      if (this.#needsNetwork && (await this.#tunnel.followNetwork())) this.#reconcileSoon();
       return;
     }
     await this.#reconcile();

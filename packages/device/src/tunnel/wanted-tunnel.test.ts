@@ -179,6 +179,23 @@ describe("blocked addresses", () => {
     expect(blocksOf(blockedKey, undefined, { ...outage, internet: exampleGateways.two })).toEqual(closed);
   });
 
+  test("leave DNS of the resolver and the router of the network outside the tunnel", () => {
+    const local = { resolvers: new Set(["10.80.0.53", "192.168.1.53"]), routers: new Set(["fd80::1"]) };
+    const dnsOf = (given: typeof outage, network: LocalNetwork = local) => {
+      const { bypassRoutes } = wantedTunnel(given, { ...inputs, local: network });
+      return [...new Set(bypassRoutes.filter(({ port }) => port === 53).map(({ address }) => address))];
+    };
+    expect(dnsOf(outage)).toEqual(["10.80.0.53", "fd80::1"]);
+    expect(dnsOf({ ...outage, internet: exampleGateways.two })).toEqual(["10.80.0.53", "fd80::1"]);
+    // A gateway carries a block in the blocked block, or the other way round.
+    const [gateway] = outage.gateways as [(typeof outage.gateways)[number]];
+    const carrying = (block: string) => ({ ...outage, gateways: [{ ...gateway, allowedIps: [block] }] });
+    expect(dnsOf(carrying("10.80.0.48/28"))).toEqual(["fd80::1"]);
+    expect(dnsOf(carrying("10.0.0.0/8"))).toEqual(["10.80.0.53", "fd80::1"]);
+    expect(dnsOf(outage, unknownNetwork)).toEqual([]);
+    expect(dnsOf(configuration)).toEqual([]);
+  });
+
   test("leave the router of the network in a blocked block", () => {
     const local = { resolvers: new Set<string>(), routers: new Set(["10.80.0.1"]) };
     expect(isClosedToNames(outage, local, "10.80.0.1")).toBe(false);

@@ -1,6 +1,6 @@
 /** The desired state of the machine for a configuration. This module has no side effects. */
 
-import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { canonicalAddress, type IpBlock, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
 import type { WantedPeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
@@ -77,10 +77,13 @@ export function wantedTunnel(
   if (closed.length > 0) peers.set(blockedKey, { endpoint: undefined, allowedIps: closed });
   const routes = [...peers.values()].flatMap(({ allowedIps }) => allowedIps);
   const ofNames = new Set([...namedOf.values()].flat());
+  const blocks = parsed(routes);
+  const dropped = new Set(closed);
+  const isDropped = (address: string) => dropped.size > 0 && dropped.has(longestBlock(address, routes) ?? "");
+  // The device may need DNS to find the control plane. Questions for blocked names are answered on the device.
   const resolvers = [...local.resolvers, ...local.routers]
-    .filter((address) => ofNames.has(asBlock(address)))
+    .filter((address) => ofNames.has(asBlock(address)) || isDropped(address))
     .flatMap((address) => dnsPorts.map((port) => ({ address, ...port })));
-  const blocks = routes.map(parseIpBlock).filter((block) => block !== undefined);
   return {
     addresses: [asBlock(ipv4), asBlock(ipv6)],
     peers,
@@ -131,11 +134,22 @@ function carrierOf(
 }
 
 function isInBlock(configuration: DeviceConfiguration, address: string): boolean {
-  const blocks = gatewaysAndBlocked(configuration).flatMap(({ allowedIps }) => allowedIps.map(parseIpBlock));
-  return isWithin(
-    address,
-    blocks.filter((block) => block !== undefined),
-  );
+  return isWithin(address, parsed(gatewaysAndBlocked(configuration).flatMap(({ allowedIps }) => allowedIps)));
+}
+
+/** Returns the longest of these blocks that contains an address. The kernel and WireGuard select it. */
+function longestBlock(address: string, texts: readonly string[]): string | undefined {
+  let longest: { readonly text: string; readonly prefixLength: number } | undefined;
+  for (const text of texts) {
+    const block = parseIpBlock(text);
+    if (block === undefined || block.prefixLength <= (longest?.prefixLength ?? -1)) continue;
+    if (isWithin(address, [block])) longest = { text, prefixLength: block.prefixLength };
+  }
+  return longest?.text;
+}
+
+function parsed(blocks: readonly string[]): readonly IpBlock[] {
+  return blocks.map(parseIpBlock).filter((block) => block !== undefined);
 }
 
 /**
