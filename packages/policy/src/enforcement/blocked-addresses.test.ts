@@ -14,11 +14,14 @@ import { noSources, sourceAt, sourcesAtGateways } from "./device-sources.ts";
 import type { GatewayLink } from "./links.ts";
 import { addressesOf } from "./parsed-addresses.ts";
 
-/** The addresses of PRIVATE resources that the device could reach if all gateways were in service. */
+/** The addresses of PRIVATE resources that the device could reach if all deployed gateways were in service. */
 function reachableIfAllServe(facts: TenantFacts, inputs: RouteInputs, deviceId: string, now: number): Set<string> {
   const { sources = noSources, country = null } = inputs.devices.get(deviceId) ?? {};
   const sourceIp = sourceAt(sources);
-  const online = { ...facts, gateways: facts.gateways.map((one): GatewayFacts => ({ ...one, status: "ONLINE" })) };
+  const gateways = facts.gateways.map(
+    (one): GatewayFacts => (one.status === "PENDING" ? one : { ...one, status: "ONLINE" }),
+  );
+  const online = { ...facts, gateways };
   const isReachable = ({ id, type }: ResourceFacts) => {
     const request = {
       subject: { kind: "device", deviceId } as const,
@@ -76,7 +79,6 @@ describe("a resource whose gateway is out of service", () => {
     readonly policy?: Partial<PolicyFacts>;
     /** A gateway that devices cannot find. */
     readonly hidden?: string;
-    readonly now?: number;
   }
 
   function configured({ statuses = ["OFFLINE", "OFFLINE"], resources, policy = {}, hidden }: Example) {
@@ -144,7 +146,13 @@ describe("a resource whose gateway is out of service", () => {
     ["a gateway that is OFFLINE", { resources: [app] }, [], appKeys],
     ["a gateway in MAINTENANCE", { statuses: ["MAINTENANCE", "ONLINE"], resources: [app] }, [], appKeys],
     ["a gateway with an ERROR", { statuses: ["ERROR", "ONLINE"], resources: [app] }, [], appKeys],
-    ["a PENDING gateway", { statuses: ["PENDING", "ONLINE"], resources: [app] }, [], appKeys],
+    ["a PENDING gateway", { statuses: ["PENDING", "ONLINE"], resources: [app] }, [], []],
+    [
+      "a PENDING gateway and one that is OFFLINE",
+      { statuses: ["PENDING", "OFFLINE"], resources: [{ ...app, gateways: [one, two] }] },
+      [],
+      appKeys,
+    ],
     [
       "an ONLINE gateway that devices cannot find",
       { statuses: ["ONLINE", "ONLINE"], hidden: one, resources: [app] },

@@ -39,6 +39,17 @@ export function servingGateways(model: Model, { gateways }: Pick<RouteInputs, "g
   return new Set(serving);
 }
 
+/** Whether a gateway exists and has applied a configuration, or was taken out of service before. */
+function isDeployed(model: Model, gatewayId: string): boolean {
+  const status = model.gateways.get(gatewayId)?.status;
+  return status !== undefined && status !== "PENDING";
+}
+
+/** The gateways that devices need for a resource, even while they are out of service. */
+export function deployedGateways(model: Model): ReadonlySet<string> {
+  return new Set(Array.from(model.gateways.values(), ({ id }) => id).filter((id) => isDeployed(model, id)));
+}
+
 /** Computes the routes of `configuringDevice` without pausing. */
 export function deviceConfiguration(...inputs: Parameters<typeof configuringDevice>): DeviceConfiguration | undefined {
   return finish(configuringDevice(...inputs));
@@ -48,7 +59,7 @@ export function deviceConfiguration(...inputs: Parameters<typeof configuringDevi
  * The routes to everything that a device may reach now. Each address has one gateway: the first gateway of the decision
  * that the device can reach. The other gateways are prepared for the traffic, so failover only replaces the first
  * gateway. Addresses of private resources that the device may reach, but that no gateway in service carries, are
- * blocked: the local network must not get their traffic. The work can be suspended between two policies.
+ * blocked: the local network must not get their traffic. Gateways that were never deployed do not count. The work can be suspended between two policies.
  *
  * @param now milliseconds since 1970
  * @param previous if given, resources that are balanced by load stay on their gateway until a gateway fails or returns
@@ -89,7 +100,7 @@ export function* configuringDevice(
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(inputs.gateways, id));
     if (resource === undefined) return found[0];
-    const isCarrier = (id: string) => model.gateways.get(id) !== undefined && mayCarry(id);
+    const isCarrier = (id: string) => isDeployed(model, id) && mayCarry(id);
     if (found.length === 0 && resource.type === "PRIVATE" && resource.facts.gateways.some(isCarrier)) {
       unserved.push(resource);
     }

@@ -56,3 +56,15 @@ test("moves addresses to another gateway in service instead of blocking them", a
   for (const id of [one, two]) await replicas.client.must.delete(`/tenants/gateways/${id}`);
   await until("it is no longer blocked", () => device.content?.blocked === undefined);
 });
+
+test("blocks nothing for a gateway that was never deployed, until it is taken out of service", async () => {
+  const { id } = await replicas.newGateway({}, { endpoint: "198.51.100.1" });
+  await grantAccess(id);
+  const { device } = await newDevice(replicas.url, new SimulatedKey());
+  await device.connect();
+  await until("it has a configuration", () => device.content !== undefined);
+  expect(device.content).not.toHaveProperty("blocked");
+  await replicas.client.must.post(`/tenants/gateways/${id}/enter-maintenance`);
+  await until("it is blocked", () => device.content?.blocked !== undefined);
+  expect(device.content).toMatchObject({ gateways: [], blocked });
+});
