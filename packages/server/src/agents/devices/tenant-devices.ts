@@ -29,6 +29,7 @@ import type { DeviceConnection, DeviceReason } from "./device-connection.ts";
 import { DeviceQuestions } from "./device-questions.ts";
 import { type Concerned, DeviceRouteInputs } from "./device-route-inputs.ts";
 import { DeviceSession, type WantedRoutes } from "./device-session.ts";
+import { areRoutesConcerned } from "./route-concern.ts";
 
 /** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
@@ -238,17 +239,11 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     return waiting;
   }
 
-  /**
-   * A gateway that leaves service concerns only the devices with a route through it, which spares the others the
-   * computation.
-   */
   #isConcerned({ agent, routes }: DeviceConnection, { everybody, devices, users, gateways }: Concerned): boolean {
     if (everybody || devices.has(agent.agentId)) return true;
     if (users.has(this.#inputs.model.devices.get(agent.agentId)?.facts.userId ?? "")) return true;
     if (routes === undefined || gateways.size === 0) return false;
-    const { blocked, gateways: used } = routes.configuration;
-    // A deleted gateway may have been the reason for blocked addresses.
-    return blocked !== undefined || used.some(({ gateway }) => gateways.has(gateway));
+    return areRoutesConcerned(routes.configuration, gateways, this.#inputs.model);
   }
 
   /** Called only after the device's key was checked: the token alone does not identify the device. */
