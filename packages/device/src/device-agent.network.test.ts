@@ -7,7 +7,7 @@ import { waitLimitMs } from "../../../test/wait-limit.ts";
 import { type DeviceAgentWorld, startDeviceAgentWorld } from "./testing/device-agent-world.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import type { RecordingTunnel } from "./testing/recording-tunnel.ts";
-import { blockedKey } from "./tunnel/blocked-peer.ts";
+import { unservedKey } from "./tunnel/unserved-peer.ts";
 
 const content = exampleDeviceConfiguration();
 
@@ -49,14 +49,14 @@ describe("the agent of a device in a network whose addresses are those of names"
     expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
     expect(agent.isClosedToNames("10.7.0.53")).toBe(true);
     const carriers = [...(tunnel.wanted?.peers ?? [])].filter(([, peer]) => peer.allowedIps.includes("10.7.0.53/32"));
-    expect(carriers.map(([key]) => key)).toEqual([blockedKey]);
+    expect(carriers.map(([key]) => key)).toEqual([unservedKey]);
   });
 
-  test("keeps DNS outside the tunnel if the resolver is in a blocked block of a configuration without names", async () => {
+  test("keeps DNS outside the tunnel if the resolver is in an unserved block of a configuration without names", async () => {
     const { agent, tunnel } = await world.start();
     world.network = { resolvers: new Set(["10.80.0.53"]), routers: new Set() };
-    const blocked = { addresses: ["10.80.0.0/24"], names: [] };
-    await world.controlPlane.send(world.controlPlane.signed({ ...content, gateways: [], blocked }));
+    const unserved = { addresses: ["10.80.0.0/24"], names: [] };
+    await world.controlPlane.send(world.controlPlane.signed({ ...content, gateways: [], unserved }));
     expect(bypassed(tunnel)).toEqual(["10.80.0.53"]);
     world.network = { resolvers: new Set(["10.80.0.54"]), routers: new Set() };
     await agent.useResolvers(["10.80.0.54"]);

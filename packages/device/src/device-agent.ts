@@ -212,11 +212,11 @@ export class DeviceAgent {
     this.#reconciledAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether the tunnel depends on the network: it has names or blocked addresses, or may still have them. */
+  /** Whether the tunnel depends on the network: it has names or unserved addresses, or may still have them. */
   get #needsNetwork(): boolean {
     return [this.configuration, this.#tunnel.configuration].some(
       (content) =>
-        content !== undefined && (content.blocked !== undefined || Object.keys(gatewaysOfNames(content)).length > 0),
+        content !== undefined && (content.unserved !== undefined || Object.keys(gatewaysOfNames(content)).length > 0),
     );
   }
 
@@ -348,7 +348,7 @@ export class DeviceAgent {
     const { isLinked = () => false, clock } = this.#parts;
     const content = this.#used?.content;
     if (content === undefined || isLinked() || !hasSessionEnded(content, clock.now())) return false;
-    return content.gateways.length > 0 || content.blocked !== undefined;
+    return content.gateways.length > 0 || content.unserved !== undefined;
   }
 
   async #resolvedPath(publicKey: string): Promise<string | undefined> {

@@ -20,8 +20,8 @@ export const deviceLinkSubprotocols = [
 ] as const;
 /** The first version in which devices ask questions, and receive the end of their session. */
 export const deviceQuestionsVersion = 3;
-/** The first version in which devices receive blocked addresses. */
-export const deviceBlockedVersion = 4;
+/** The first version in which devices receive unserved addresses. */
+export const deviceUnservedVersion = 4;
 
 /** Why a device does not use a configuration. */
 export const deviceFailureReasons = [

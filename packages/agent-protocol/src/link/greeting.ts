@@ -7,7 +7,7 @@ import type { Challenge, KeyClaim, KeyProof } from "./key-proof.ts";
 const linkVersions = [1, 2, 3, 4] as const;
 /**
  * The versions of the subprotocols. Version 2 added proofs of keys. Version 3 added questions of devices, and limits of
- * answers at gateways. Version 4 added blocked addresses of devices.
+ * answers at gateways. Version 4 added unserved addresses of devices.
  */
 export type LinkVersion = (typeof linkVersions)[number];
 

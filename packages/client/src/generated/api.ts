@@ -8152,7 +8152,7 @@ export interface operations {
                             readonly allowedIps: readonly string[];
                             readonly names: readonly string[];
                         }[];
-                        readonly blocked?: {
+                        readonly unserved?: {
                             readonly addresses: readonly string[];
                             readonly names: readonly string[];
                         };
@@ -12224,7 +12224,7 @@ export interface operations {
                             readonly allowedIps: readonly string[];
                             readonly names: readonly string[];
                         }[];
-                        readonly blocked?: {
+                        readonly unserved?: {
                             readonly addresses: readonly string[];
                             readonly names: readonly string[];
                         };

@@ -28,9 +28,10 @@ export const DeviceConfiguration = closedObject({
   gateways: Type.Array(DeviceGateway),
   /**
    * Address blocks, host names and wildcards of PRIVATE resources that the device may reach, but that no gateway in
-   * service carries now. The device's agent sends their packets and DNS queries nowhere. Absent: there are none.
+   * service carries now. The device's agent drops their packets and does not forward DNS queries for them. Absent:
+   * there are none.
    */
-  blocked: Type.Optional(
+  unserved: Type.Optional(
     closedObject({ addresses: Type.Array(IpBlock), names: Type.Array(Type.String({ maxLength: 255 })) }),
   ),
   /** The gateway for all other traffic; absent: the device's own internet connection. */

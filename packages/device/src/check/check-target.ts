@@ -4,7 +4,7 @@ import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/i
 import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
-import { gatewaysAndBlocked } from "../tunnel/blocked-peer.ts";
+import { gatewaysAndUnserved } from "../tunnel/unserved-peer.ts";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 type Resource = NonNullable<DeviceAnswer["resource"]>;
@@ -45,7 +45,7 @@ export function targetOf(
 
 /**
  * Returns the gateway with the most specific block for an address, or the gateway of a name or of the internet. The id
- * of the gateway is `blockedId` if the target is blocked.
+ * of the gateway is `unservedId` if the target is unserved.
  */
 export function gatewayOf(
   configuration: DeviceConfiguration | undefined,
@@ -53,7 +53,7 @@ export function gatewayOf(
 ): DeviceGateway | undefined {
   if (configuration === undefined) return undefined;
   const { internet } = configuration;
-  const gateways = gatewaysAndBlocked(configuration);
+  const gateways = gatewaysAndUnserved(configuration);
   if (kind === "name") {
     const destinations = gatewaysOfNames(configuration);
     const key = destinationOfName({ destinations }, text);

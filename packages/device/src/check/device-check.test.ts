@@ -127,20 +127,20 @@ const cases: readonly (readonly [
     /No gateway/,
   ],
   [
-    "no gateway is in service for a blocked address",
+    "no gateway is in service for an unserved address",
     "gateway",
     { ask: async () => ({ ...reachable, outcome: "unavailable" }), configuration: exampleOutage },
     /No gateway can carry the traffic now\. This device blocks 10\.80\.0\.7, because/,
   ],
   [
-    "an address is blocked offline",
+    "an unserved address offline",
     "gateway",
     { ask: async () => undefined, configuration: exampleOutage },
     /^This device blocks 10\.80\.0\.9, because no gateway in service carries it/,
     "10.80.0.9",
   ],
   [
-    "a name is blocked offline",
+    "an unserved name offline",
     "gateway",
     { ask: async () => undefined, configuration: exampleOutage },
     /^This device blocks git\.internal\.example\.com, because/,

@@ -10,8 +10,8 @@ import type { GatewayState } from "../device-agent.ts";
 import type { DeviceDns } from "../names/device-dns.ts";
 import { hasSessionEnded } from "../session/session-end.ts";
 import { signInRemedy } from "../session/session-watch.ts";
-import { blockedId } from "../tunnel/blocked-peer.ts";
 import { wireGuardSessionMs } from "../tunnel/path-selection.ts";
+import { unservedId } from "../tunnel/unserved-peer.ts";
 import { type AccessCheck, type CheckStep, checkSteps, type StepResult } from "./check-result.ts";
 import { type CheckTarget, gatewayOf, offers, portOf, targetOf } from "./check-target.ts";
 import type { ConnectTarget } from "./connect-target.ts";
@@ -46,7 +46,7 @@ type Finding = Pick<StepResult, "text" | "remedy">;
 const restartRemedy = "Restart the agent: sudo systemctl restart gatehouse-device";
 const laterRemedy = "Try again in a minute. If the problem persists, ask your administrator.";
 
-function blockedText({ text }: CheckTarget): string {
+function unservedText({ text }: CheckTarget): string {
   return `This device blocks ${text}, because no gateway in service carries it.`;
 }
 
@@ -133,8 +133,8 @@ export class DeviceCheck {
       const text = reasons === "" ? "No gateway can carry the traffic now." : reasons;
       const configuration = this.#parts.configuration();
       const target = targetOf(this.#to, answer.resource, configuration);
-      const isBlocked = target !== undefined && gatewayOf(configuration, target)?.gateway === blockedId;
-      this.#fail("gateway", { text: isBlocked ? `${text} ${blockedText(target)}` : text, remedy: laterRemedy });
+      const isUnserved = target !== undefined && gatewayOf(configuration, target)?.gateway === unservedId;
+      this.#fail("gateway", { text: isUnserved ? `${text} ${unservedText(target)}` : text, remedy: laterRemedy });
     }
     return answer;
   }
@@ -170,7 +170,7 @@ export class DeviceCheck {
         remedy: laterRemedy,
       });
     }
-    if (gateway.gateway === blockedId) this.#fail("gateway", { text: blockedText(target), remedy: laterRemedy });
+    if (gateway.gateway === unservedId) this.#fail("gateway", { text: unservedText(target), remedy: laterRemedy });
     const address = target.kind === "name" ? (gateway.addresses[0] ?? "") : (target.text.split("/")[0] ?? "");
     await this.#checkKernelRoute(address);
     this.#pass("route", `Packets go into the tunnel (${interfaceName}).`);

@@ -30,9 +30,9 @@ test.each([
   [withFirst({ names: ["a b"] }), "is not a host name"],
   [withFirst({ names: ["-oops"] }), "is not a host name"],
   [withFirst({ names: ["*"] }), "is not a host name"],
-  [{ ...good, blocked: { addresses: ["10.80.0.0/99"], names: [] } }, "is not an address block"],
-  [{ ...good, blocked: { addresses: ["10.80.0.0/24"], names: [] } }, "occurs twice"],
-  [{ ...good, blocked: { addresses: [], names: ["a b"] } }, "is not a host name"],
+  [{ ...good, unserved: { addresses: ["10.80.0.0/99"], names: [] } }, "is not an address block"],
+  [{ ...good, unserved: { addresses: ["10.80.0.0/24"], names: [] } }, "occurs twice"],
+  [{ ...good, unserved: { addresses: [], names: ["a b"] } }, "is not a host name"],
   [{ ...good, internet: good.device }, "is not one of the gateways"],
 ])("%#: is refused with its problem", (content, problem) => {
   if (problem === undefined) expect(contentProblem(content)).toBeUndefined();

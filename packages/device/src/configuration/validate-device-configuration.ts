@@ -45,9 +45,9 @@ export function isDeviceConfiguration(content: unknown): content is DeviceConfig
 }
 
 /** Checks what the schema's patterns cannot express: valid addresses and prefixes, and no repeated blocks. */
-function valueProblem({ ipv4, ipv6, gateways, blocked, internet }: DeviceConfigurationValue): string | undefined {
+function valueProblem({ ipv4, ipv6, gateways, unserved, internet }: DeviceConfigurationValue): string | undefined {
   const addresses = gateways.flatMap((gateway) => gateway.addresses);
-  const blocks = [...gateways.flatMap((gateway) => gateway.allowedIps), ...(blocked?.addresses ?? [])];
+  const blocks = [...gateways.flatMap((gateway) => gateway.allowedIps), ...(unserved?.addresses ?? [])];
   const endpoints = gateways.flatMap(({ endpoint, relays }) => [
     ...(endpoint === undefined ? [] : [endpoint]),
     ...relays,
@@ -59,7 +59,7 @@ function valueProblem({ ipv4, ipv6, gateways, blocked, internet }: DeviceConfigu
     problemOf(blocks, "/gateways", (text) => parseIpBlock(text) !== undefined, "is not an address block") ??
     problemOf(endpoints, "/gateways", isEndpoint, "is not host:port") ??
     problemOf(
-      [...gateways.flatMap(({ names }) => names), ...(blocked?.names ?? [])],
+      [...gateways.flatMap(({ names }) => names), ...(unserved?.names ?? [])],
       "/gateways",
       isNamePattern,
       "is not a host name, and not *.domain",

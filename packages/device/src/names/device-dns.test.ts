@@ -154,7 +154,7 @@ describe("DNS on a device", () => {
     expect(await dnsWith(world).ask("git.internal.example.com")).toMatchObject({ rcode, answers: [] });
   });
 
-  test("answers blocked names itself, without an address, so that programs ask nobody else", async () => {
+  test("answers unserved names itself, without an address, so that programs ask nobody else", async () => {
     const { dns, ask, events, use } = dnsWith({ answers: [record] });
     use(exampleOutage());
     for (const type of ["A", "AAAA", "TXT", "HTTPS"]) {
@@ -166,7 +166,7 @@ describe("DNS on a device", () => {
     expect(events[0]).toBe("100.64.255.2 A wiki.internal.example.com");
   });
 
-  test("retains the addresses of a name while it is blocked, and asks no gateway about it", async () => {
+  test("retains the addresses of a name while it is unserved, and asks no gateway about it", async () => {
     const { dns, ask, named, clock, events, use } = dnsWith({ answers: [record] });
     await ask(record.name);
     use(exampleOutage());

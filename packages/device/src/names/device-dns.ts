@@ -27,7 +27,7 @@ import type { AskUpstream } from "@gatehouse/agent-core/dns/upstream";
 import type { Log } from "@gatehouse/agent-core/log";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { Answer } from "dns-packet";
-import { blockedId, gatewaysAndBlocked } from "../tunnel/blocked-peer.ts";
+import { gatewaysAndUnserved, unservedId } from "../tunnel/unserved-peer.ts";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 const mostQuestions = 512;
@@ -137,9 +137,9 @@ export class DeviceDns {
     const { configuration, names, clock, namesChanged } = this.#parts;
     const current = configuration();
     const content = destinationsOf(current);
-    const isBlocked = (name: string) => content.destinations[destinationOfName(content, name) ?? ""] === blockedId;
-    // The local network must not get packets for the last known addresses of a blocked name.
-    let isChanged = names.forget(clock.elapsedMs(), current?.blocked === undefined ? undefined : isBlocked);
+    const isUnserved = (name: string) => content.destinations[destinationOfName(content, name) ?? ""] === unservedId;
+    // The local network must not get packets for the last known addresses of an unserved name.
+    let isChanged = names.forget(clock.elapsedMs(), current?.unserved === undefined ? undefined : isUnserved);
     const stale = [...names.staleOfAsked(content, clock.elapsedMs())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
@@ -155,7 +155,7 @@ export class DeviceDns {
     if (current === undefined || !isHostName(name) || this.#parts.bypassHosts().has(name)) return undefined;
     const { destinations } = destinationsOf(current);
     const key = destinationOfName({ destinations }, name);
-    return gatewaysAndBlocked(current).find(({ gateway }) => key !== undefined && gateway === destinations[key]);
+    return gatewaysAndUnserved(current).find(({ gateway }) => key !== undefined && gateway === destinations[key]);
   }
 
   async #replyOf(gateway: NameGateway, name: string, type: string): Promise<Reply> {
@@ -163,7 +163,7 @@ export class DeviceDns {
     // Other types, such as HTTPS, can contain addresses that the tunnel would not know.
     if (!isAddress && !otherTypes.has(type)) return emptyReply("NOERROR");
     // After SERVFAIL, programs would ask the resolver of the local network.
-    if (gateway.gateway === blockedId) return emptyReply("NOERROR");
+    if (gateway.gateway === unservedId) return emptyReply("NOERROR");
     const answer = await this.#parts.askGateway({ name, type }, gateway.addresses);
     if (answer === undefined) return emptyReply("SERVFAIL");
     const reply = replyOf(answer.rcode, this.#answersTo(name, type, answer));
@@ -188,7 +188,7 @@ export class DeviceDns {
     const gateway = this.#gatewayOf(name);
     const replies = await Promise.all(
       [...addressTypes].map(async (type) => {
-        const isSilent = gateway === undefined || gateway.gateway === blockedId;
+        const isSilent = gateway === undefined || gateway.gateway === unservedId;
         const answer = isSilent ? undefined : await askGateway({ name, type }, gateway.addresses);
         return answer === undefined ? [] : this.#answersTo(name, type, answer);
       }),

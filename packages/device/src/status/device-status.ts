@@ -16,10 +16,10 @@ export interface DeviceStatus {
   readonly gateways: readonly GatewayStatus[];
   readonly reachable: ReachableStatus;
   /**
-   * Address blocks and names that are allowed, but blocked because no gateway in service carries them. At most 1,000 of
-   * each. Absent: there are none.
+   * Address blocks and names that are allowed, but that no gateway in service carries. At most 1,000 of each. Absent:
+   * there are none.
    */
-  readonly blocked?: { readonly addresses: readonly string[]; readonly names: readonly string[] };
+  readonly unserved?: { readonly addresses: readonly string[]; readonly names: readonly string[] };
   readonly lastError?: { readonly at: string; readonly text: string };
 }
 

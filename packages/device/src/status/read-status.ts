@@ -23,7 +23,7 @@ export async function readStatus(parts: StatusParts): Promise<DeviceStatus> {
   const states = await agent.gatewayStates();
   const roundTrips = await pings.of(states.map(({ address }) => address));
   const { last } = lastError;
-  const blocked = configuration?.blocked;
+  const unserved = configuration?.unserved;
   return {
     device: { id: enrolment.device, name: enrolment.name },
     user: enrolment.user,
@@ -38,12 +38,12 @@ export async function readStatus(parts: StatusParts): Promise<DeviceStatus> {
       names: (configuration?.gateways ?? []).flatMap(({ names }) => names).slice(0, mostListed),
       internet: configuration?.internet !== undefined,
     },
-    ...(blocked === undefined
+    ...(unserved === undefined
       ? {}
       : {
-          blocked: {
-            addresses: blocked.addresses.slice(0, mostListed),
-            names: blocked.names.slice(0, mostListed),
+          unserved: {
+            addresses: unserved.addresses.slice(0, mostListed),
+            names: unserved.names.slice(0, mostListed),
           },
         }),
     ...(last === undefined ? {} : { lastError: { at: iso(last.at), text: last.text } }),

@@ -38,5 +38,5 @@ export function exampleDeviceConfiguration(): DeviceConfiguration {
 export function exampleOutage(): DeviceConfiguration {
   const { gateways, ...rest } = exampleDeviceConfiguration();
   const [{ allowedIps: addresses, names } = { allowedIps: [], names: [] }, ...others] = gateways;
-  return { ...rest, gateways: others, blocked: { addresses, names } };
+  return { ...rest, gateways: others, unserved: { addresses, names } };
 }

@@ -92,7 +92,7 @@ test.each(["of an expired configuration", "after a failed change"])(
   },
 );
 
-test("the only gateway of blocked addresses drains, and a return of the addresses starts no other draining", () => {
+test("the only gateway of unserved addresses drains, and a return of the addresses starts no other draining", () => {
   const inputs = { named: new Map(), pathTo: () => "192.0.2.1:51820", controlPlane: [], local: unknownNetwork };
   const before = wantedTunnel(exampleDeviceConfiguration(), inputs);
   const [publicKey] = before.peers.keys();

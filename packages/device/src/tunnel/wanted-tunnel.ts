@@ -5,8 +5,8 @@ import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
 import type { WantedPeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
-import { blockedId, blockedKey, gatewaysAndBlocked } from "./blocked-peer.ts";
 import type { LocalNetwork } from "./local-network.ts";
+import { gatewaysAndUnserved, unservedId, unservedKey } from "./unserved-peer.ts";
 
 /** A port of an address that must never be reached through the tunnel. */
 export interface BypassRoute {
@@ -56,7 +56,7 @@ export function wantedTunnel(
   configuration: DeviceConfiguration,
   { named, pathTo, controlPlane, local }: TunnelInputs,
 ): WantedTunnel {
-  const { ipv4, ipv6, gateways, internet, blocked } = configuration;
+  const { ipv4, ipv6, gateways, internet, unserved } = configuration;
   const namedOf = namedByGateway(configuration, named, local);
   const peers = new Map<string, WantedPeer>();
   const paths: BypassRoute[] = [];
@@ -73,14 +73,16 @@ export function wantedTunnel(
     if (bypass !== undefined) paths.push(bypass);
   }
   const carried = new Set([...peers.values()].flatMap(({ allowedIps }) => allowedIps));
-  const closed = [...(blocked?.addresses ?? []), ...(namedOf.get(blockedId) ?? [])].filter((one) => !carried.has(one));
-  if (closed.length > 0) peers.set(blockedKey, { endpoint: undefined, allowedIps: closed });
+  const closed = [...(unserved?.addresses ?? []), ...(namedOf.get(unservedId) ?? [])].filter(
+    (one) => !carried.has(one),
+  );
+  if (closed.length > 0) peers.set(unservedKey, { endpoint: undefined, allowedIps: closed });
   const routes = [...peers.values()].flatMap(({ allowedIps }) => allowedIps);
   const ofNames = new Set([...namedOf.values()].flat());
   const blocks = parsed(routes);
   const dropped = new Set(closed);
   const isDropped = (address: string) => dropped.size > 0 && dropped.has(longestBlock(address, routes) ?? "");
-  // The device may need DNS to find the control plane. Questions for blocked names are answered on the device.
+  // The device may need DNS to find the control plane. Questions for unserved names are answered on the device.
   const resolvers = [...local.resolvers, ...local.routers]
     .filter((address) => ofNames.has(asBlock(address)) || isDropped(address))
     .flatMap((address) => dnsPorts.map((port) => ({ address, ...port })));
@@ -96,12 +98,12 @@ export function wantedTunnel(
 }
 
 /**
- * Returns the gateway that resolves each name of a configuration: the first one that lists it. The id of blocked names
- * is `blockedId`.
+ * Returns the gateway that resolves each name of a configuration: the first one that lists it. The id of unserved names
+ * is `unservedId`.
  */
 export function gatewaysOfNames(configuration: DeviceConfiguration): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
-  for (const { gateway, names } of gatewaysAndBlocked(configuration)) {
+  for (const { gateway, names } of gatewaysAndUnserved(configuration)) {
     for (const name of names) if (!Object.hasOwn(found, name)) found[name] = gateway;
   }
   return found;
@@ -134,7 +136,7 @@ function carrierOf(
 }
 
 function isInBlock(configuration: DeviceConfiguration, address: string): boolean {
-  return isWithin(address, parsed(gatewaysAndBlocked(configuration).flatMap(({ allowedIps }) => allowedIps)));
+  return isWithin(address, parsed(gatewaysAndUnserved(configuration).flatMap(({ allowedIps }) => allowedIps)));
 }
 
 /** Returns the longest of these blocks that contains an address. The kernel and WireGuard select it. */
@@ -154,7 +156,7 @@ function parsed(blocks: readonly string[]): readonly IpBlock[] {
 
 /**
  * Returns the addresses of names, as blocks, by the gateway that carries them. As in gateways, an exact name takes
- * precedence over the longest wildcard. Names of gateways take precedence over blocked names. Addresses that the
+ * precedence over the longest wildcard. Names of gateways take precedence over unserved names. Addresses that the
  * configuration assigns explicitly are not included.
  *
  * An address that a router of the machine also has, since the machine moved to another network, is blocked. Packets for
@@ -167,11 +169,11 @@ function namedByGateway(
 ): ReadonlyMap<string, readonly string[]> {
   const gatewayOf = gatewaysOfNames(configuration);
   const { ipv4, ipv6 } = configuration;
-  const gateways = gatewaysAndBlocked(configuration);
+  const gateways = gatewaysAndUnserved(configuration);
   const taken = new Set([ipv4, ipv6, ...gateways.flatMap(({ addresses }) => addresses)].map(asBlock));
   for (const { allowedIps } of gateways) for (const block of allowedIps) taken.add(block);
   const found = new Map<string, string[]>();
-  const precedence = (key: string) => (gatewayOf[key] === blockedId ? 0 : weight(key));
+  const precedence = (key: string) => (gatewayOf[key] === unservedId ? 0 : weight(key));
   for (const [text, keys] of named) {
     const address = canonicalAddress(text) ?? text;
     const block = asBlock(address);
@@ -180,7 +182,7 @@ function namedByGateway(
     if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
     const carrier = carrierOf(configuration, local, address);
     if (carrier === "block") continue;
-    const id = carrier === "none" ? blockedId : gateway;
+    const id = carrier === "none" ? unservedId : gateway;
     const known = found.get(id) ?? [];
     known.push(block);
     found.set(id, known);

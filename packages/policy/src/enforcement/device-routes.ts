@@ -59,7 +59,8 @@ export function deviceConfiguration(...inputs: Parameters<typeof configuringDevi
  * The routes to everything that a device may reach now. Each address has one gateway: the first gateway of the decision
  * that the device can reach. The other gateways are prepared for the traffic, so failover only replaces the first
  * gateway. Addresses of private resources that the device may reach, but that no gateway in service carries, are
- * blocked: the local network must not get their traffic. Gateways that were never deployed do not count. The work can be suspended between two policies.
+ * unserved: the local network must not get their traffic. Gateways that were never deployed do not count. The work can
+ * be suspended between two policies.
  *
  * @param now milliseconds since 1970
  * @param previous if given, resources that are balanced by load stay on their gateway until a gateway fails or returns
@@ -116,7 +117,7 @@ export function* configuringDevice(
     ipv4,
     ipv6,
     gateways: routes.gateways(internet),
-    ...routes.blocked(unserved),
+    ...routes.unserved(unserved),
     ...(internet === undefined ? {} : { internet }),
     ...(validUntil === Number.POSITIVE_INFINITY ? {} : { validUntil }),
     ...session,
@@ -224,15 +225,15 @@ class RouteTable {
     }
   }
 
-  /** @param unserved resources whose addresses are blocked, except those that have a gateway */
-  blocked(unserved: readonly CompiledResource[]): Pick<DeviceConfiguration, "blocked"> {
+  /** @param unserved resources without a gateway. Addresses are excluded that have a gateway */
+  unserved(unserved: readonly CompiledResource[]): Pick<DeviceConfiguration, "unserved"> {
     const addresses = new Set<string>();
     const names = new Set<string>();
     for (const { key, range } of unserved.flatMap((resource) => this.#addresses.of(resource))) {
       if (!this.#taken.has(key)) (range === undefined ? names : addresses).add(key);
     }
     if (addresses.size + names.size === 0) return {};
-    return { blocked: { addresses: [...addresses].sort(), names: [...names].sort() } };
+    return { unserved: { addresses: [...addresses].sort(), names: [...names].sort() } };
   }
 
   /** @param internet the gateway for the internet, which is included even without other addresses */

@@ -4,8 +4,8 @@ import {
   type DeviceHello,
   type DeviceMessage,
   type DeviceQuestion,
-  deviceBlockedVersion,
   deviceQuestionsVersion,
+  deviceUnservedVersion,
 } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
@@ -338,10 +338,10 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 
 /** Earlier agents refuse configurations with properties that they do not know. */
 function contentFor(version: number, content: DeviceConfiguration): DeviceConfiguration {
-  const { blocked, sessionEndsAt, ...known } = content;
+  const { unserved, sessionEndsAt, ...known } = content;
   return {
     ...known,
-    ...(blocked === undefined || version < deviceBlockedVersion ? {} : { blocked }),
+    ...(unserved === undefined || version < deviceUnservedVersion ? {} : { unserved }),
     ...(sessionEndsAt === undefined || version < deviceQuestionsVersion ? {} : { sessionEndsAt }),
   };
 }

@@ -11,7 +11,7 @@ import { DeviceWorld, type FarGateway, localAddresses, ports, site } from "./dev
 import { type Namespace, obstacle, Prober } from "./namespaces.ts";
 
 const why = obstacle();
-if (why !== undefined) console.warn(`Blocked addresses are not tested on real packets: ${why}.`);
+if (why !== undefined) console.warn(`Unserved addresses are not tested on real packets: ${why}.`);
 
 const app = `${site.app}/32`;
 const name = "files.internal.example.com";
@@ -55,8 +55,8 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
     expect(await world.configure(world.content(...given)), world.log).toMatchObject({ type: "applied" });
   }
   const inService = () => use([{ allowedIps: [app], names: [name] }, {}]);
-  const blocked = { addresses: [app], names: [name] };
-  const outOfService = () => use([{ gateway: two.id }], { blocked });
+  const unserved = { addresses: [app], names: [name] };
+  const outOfService = () => use([{ gateway: two.id }], { unserved });
   const resolve = (asked = name) =>
     world.prober.ask<unknown>("resolve", { server: "127.0.0.153", name: asked, type: "A" });
   const reachesNetwork = (host: string) => world.prober.ask("tcp", { host, port: hostilePort });
@@ -80,24 +80,24 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
     const before = received();
     await outOfService();
     expect(await resolve()).toBe("ENODATA");
-    // The last known address of the name is blocked too.
+    // The device also blocks the last known address of the name.
     for (const host of [site.app, site.files]) {
       expect(await reachesNetwork(host)).toBe(false);
       expect(await world.carriers(host)).toEqual([]);
     }
     expect(received()).toEqual(before);
     const status = await askStatus(world.stateFolder);
-    expect(status).toMatchObject({ answer: { blocked, reachable: { addresses: [], names: [] } } });
+    expect(status).toMatchObject({ answer: { unserved, reachable: { addresses: [], names: [] } } });
     await inService();
     expect(await world.carriers()).toEqual(["one"]);
     expect(await resolve()).toEqual([site.files]);
     expect(received()).toEqual(before);
   });
 
-  test("also if no gateway at all is in service, or another one carries all internet traffic", async () => {
+  test("even if no gateway at all is in service, or another one carries all internet traffic", async () => {
     for (const configuration of [
-      world.content([], { blocked }),
-      world.content([{ gateway: two.id }], { blocked, internet: two.id }),
+      world.content([], { unserved }),
+      world.content([{ gateway: two.id }], { unserved, internet: two.id }),
     ]) {
       await inService();
       const before = received();
@@ -109,9 +109,9 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
     }
   });
 
-  test("an agent that starts during an outage resolves other names at a resolver in a blocked block", async () => {
+  test("an agent that starts during an outage resolves other names at a resolver in an unserved block", async () => {
     await inService();
-    await use([], { blocked: { addresses: ["192.0.2.48/28"], names: [name] } });
+    await use([], { unserved: { addresses: ["192.0.2.48/28"], names: [name] } });
     expect(await world.stopAgent("SIGKILL")).toBeNull();
     world.startAgent();
     await world.linked();
@@ -129,7 +129,7 @@ describe.skipIf(why !== undefined)("a device whose gateway goes out of service i
     const says = () => world.prober.ask("say", { stream: "draining", text: `still here? ${Math.random()}` });
     expect(await says()).toBe(true);
     const before = received();
-    for (const start of [outOfService, () => use([], { blocked })]) {
+    for (const start of [outOfService, () => use([], { unserved })]) {
       await start();
       await until("the connection goes on", says);
       expect(await world.carriers()).toEqual([]);
