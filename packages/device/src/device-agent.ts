@@ -193,6 +193,13 @@ export class DeviceAgent {
     return this.#nextNames;
   }
 
+  /** Returns the names of the configuration, exact or `*.domain`, that an address was resolved for. */
+  namesOf(address: string): readonly string[] {
+    const { configuration } = this;
+    if (configuration === undefined) return [];
+    return this.#parts.names.named({ destinations: gatewaysOfNames(configuration) }).get(address) ?? [];
+  }
+
   /** Whether names must not resolve to the address in this network, because it belongs to a router. */
   isClosedToNames(address: string): boolean {
     return this.configuration !== undefined && isClosedToNames(this.configuration, this.#tunnel.network, address);

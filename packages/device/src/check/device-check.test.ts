@@ -39,6 +39,7 @@ const good: DeviceCheckParts = {
   routeTo: async () => "gatehouse-dev0",
   roundTrip: async () => 3.5,
   connect: connected("connected"),
+  namesOf: () => [],
   clock,
 };
 
@@ -145,6 +146,13 @@ const cases: readonly (readonly [
     { ask: async () => undefined, configuration: exampleOutage },
     /^This device blocks git\.internal\.example\.com, because/,
     name,
+  ],
+  [
+    "an address that an unserved name had",
+    "gateway",
+    { ask: async () => undefined, configuration: exampleOutage, namesOf: () => [name] },
+    /^This device blocks 10\.90\.0\.7, because no gateway in service carries it/,
+    "10.90.0.7",
   ],
   ["the device has no configuration", "route", { configuration: () => undefined }, /no valid configuration/],
   ["the configuration lacks it", "route", {}, /sends nothing to 10\.99\.0\.1/, "10.99.0.1"],

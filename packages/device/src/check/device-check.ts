@@ -25,6 +25,8 @@ export interface DeviceCheckParts {
   readonly interfaceName: string;
   readonly configuration: () => DeviceConfiguration | undefined;
   readonly gatewayStates: () => Promise<readonly GatewayState[]>;
+  /** Returns the names of the configuration, exact or `*.domain`, that an address was resolved for. */
+  readonly namesOf: (address: string) => readonly string[];
   /** Why the control plane does not admit the device at all; undefined: it does, or it is not connected. */
   readonly rejection: () => string | undefined;
   /** @returns undefined if the control plane cannot answer */
@@ -133,7 +135,8 @@ export class DeviceCheck {
       const text = reasons === "" ? "No gateway can carry the traffic now." : reasons;
       const configuration = this.#parts.configuration();
       const target = targetOf(this.#to, answer.resource, configuration);
-      const isUnserved = target !== undefined && gatewayOf(configuration, target)?.gateway === unservedId;
+      const isUnserved =
+        target !== undefined && gatewayOf(configuration, target, this.#parts.namesOf)?.gateway === unservedId;
       this.#fail("gateway", { text: isUnserved ? `${text} ${unservedText(target)}` : text, remedy: laterRemedy });
     }
     return answer;
@@ -163,7 +166,7 @@ export class DeviceCheck {
         remedy: "Check the connection to the control plane: sudo gatehouse-device status",
       });
     }
-    const gateway = gatewayOf(content, target);
+    const gateway = gatewayOf(content, target, this.#parts.namesOf);
     if (gateway === undefined) {
       this.#fail("route", {
         text: `The configuration in use sends nothing to ${target.text} through a gateway.`,

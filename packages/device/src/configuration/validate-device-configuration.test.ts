@@ -30,7 +30,10 @@ test.each([
   [withFirst({ names: ["a b"] }), "is not a host name"],
   [withFirst({ names: ["-oops"] }), "is not a host name"],
   [withFirst({ names: ["*"] }), "is not a host name"],
-  [{ ...good, unserved: { addresses: ["10.80.0.0/99"], names: [] } }, "is not an address block"],
+  [
+    { ...good, unserved: { addresses: ["10.80.0.0/99"], names: [] } },
+    '/unserved: "10.80.0.0/99" is not an address block',
+  ],
   [{ ...good, unserved: { addresses: ["10.80.0.0/24"], names: [] } }, "occurs twice"],
   [{ ...good, unserved: { addresses: [], names: ["a b"] } }, "is not a host name"],
   [{ ...good, internet: good.device }, "is not one of the gateways"],

@@ -31,12 +31,16 @@ test("maintenance of the only gateway makes its addresses unserved, except on de
   const { body } = await replicas.client.get(`/tenants/devices/${current?.id}/configuration`);
   expect(body).toEqual(current?.device.content);
 
+  const earlier = devices.slice(1).map(({ device }) => device);
+  const sent = earlier.map((device) => device.sent);
   await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
   await until("it is no longer unserved", () => current?.device.content?.unserved === undefined);
   await replicas.client.must.post(`/tenants/policies/${policyId}/reactivate`);
   await until("it is unserved", () => current?.device.content?.unserved !== undefined);
   await replicas.client.must.post(`/tenants/gateways/${gatewayId}/exit-maintenance`);
   for (const { device } of devices) await until("the route is back", () => device.routeTo(block) === gatewayId);
+  // Changes of the unserved addresses alone were not sent.
+  expect(earlier.map((device) => device.sent)).toEqual(sent.map((count) => count + 1));
   expect(current?.device.content).not.toHaveProperty("unserved");
 });
 
