@@ -107,10 +107,11 @@ export class DeviceWorld {
   }
 
   /** Returns a configuration with these gateways and their traffic. */
-  content(gateways: readonly Partial<DeviceGateway>[]): DeviceConfiguration {
+  content(gateways: readonly Partial<DeviceGateway>[], more: Partial<DeviceConfiguration> = {}): DeviceConfiguration {
     return {
       device: this.device,
       ...own,
+      ...more,
       gateways: gateways.map((changes, index) => {
         const known = this.gateways.find(({ id }) => id === changes.gateway) ?? this.gateways[index];
         if (known === undefined) throw new Error("there are two gateways");

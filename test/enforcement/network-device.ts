@@ -21,6 +21,8 @@ interface NetworkDeviceParts {
 }
 
 export class NetworkDevice {
+  readonly namespace: Namespace;
+  readonly interfaceName: string;
   readonly prober: Prober;
   /** The process of `gatehouse device run`. */
   readonly agent: ManagedProgram;
@@ -31,6 +33,8 @@ export class NetworkDevice {
   constructor({ namespace, interfaceName, userId, url, apiKey, folder }: NetworkDeviceParts) {
     const stateFolder = path.join(folder, interfaceName);
     const command = { namespace, module: "packages/cli/src/main.ts" };
+    this.namespace = namespace;
+    this.interfaceName = interfaceName;
     this.stateFolder = stateFolder;
     this.prober = new Prober(namespace);
     this.#enrol = new ManagedProgram({

@@ -1,5 +1,6 @@
 /** Traffic when a gateway is switched off, becomes silent, or enters maintenance. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { unservedKey } from "../../packages/device/src/tunnel/unserved-peer.ts";
 import { until } from "../../packages/server/src/testing/until.ts";
 import type { Administrator } from "./administrator.ts";
 import type { NetworkDevice } from "./network-device.ts";
@@ -115,6 +116,32 @@ describe.skipIf(why !== undefined)("a network whose gateways fail", () => {
       await administrator.enforce("POST", `/tenants/gateways/${first.id}/exit-maintenance`);
     }
     await expectThrough(first);
+  });
+
+  test("without a gateway, blocks the addresses instead of sending packets to the local network", async () => {
+    const port = 9300;
+    const reachesNeighbour = () => ann.prober.ask("tcp", { host: app.ipv4, port });
+    const { namespace, prober } = await world.addMachine("neighbour", 77);
+    namespace.run("ip", ["address", "add", `${app.ipv4}/24`, "dev", "wide"]);
+    await prober.ask("echo", { port, hosts: [app.ipv4] });
+    ann.namespace.run("ip", ["route", "add", `${app.ipv4}/32`, "dev", "wide"]);
+    await Promise.all([first, second].map(({ agent }) => agent.kill()));
+    await Promise.all([first, second].map((gateway) => hasStatus(gateway, "OFFLINE", offlineMs)));
+    const routes = () => ann.namespace.run("wg", ["show", ann.interfaceName, "allowed-ips"]);
+    const isBlocked = () => {
+      const [peer = "", ...others] = routes().trim().split("\n");
+      return others.length === 0 && peer.startsWith(unservedKey) && peer.includes(`${app.ipv4}/32`);
+    };
+    await until("only unserved addresses have a peer", isBlocked, failoverMs);
+    expect(await reachesNeighbour()).toBe(false);
+    // Without the agent, the same connection reaches the neighbour.
+    bob.namespace.run("ip", ["route", "add", `${app.ipv4}/32`, "dev", "wide", "table", "1"]);
+    bob.namespace.run("ip", ["rule", "add", "priority", "1", "lookup", "1"]);
+    expect(await bob.prober.ask("tcp", { host: app.ipv4, port })).toBe(true);
+    for (const { agent } of [first, second]) agent.start();
+    await Promise.all([first, second].map((gateway) => hasStatus(gateway, "ONLINE", offlineMs)));
+    await expectThrough(first, [ann]);
+    expect(await reachesNeighbour()).toBe(false);
   });
 });
 

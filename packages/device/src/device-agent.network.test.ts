@@ -7,6 +7,7 @@ import { waitLimitMs } from "../../../test/wait-limit.ts";
 import { type DeviceAgentWorld, startDeviceAgentWorld } from "./testing/device-agent-world.ts";
 import { exampleDeviceConfiguration } from "./testing/example-device-configuration.ts";
 import type { RecordingTunnel } from "./testing/recording-tunnel.ts";
+import { unservedKey } from "./tunnel/unserved-peer.ts";
 
 const content = exampleDeviceConfiguration();
 
@@ -47,7 +48,19 @@ describe("the agent of a device in a network whose addresses are those of names"
     await agent.useResolvers(["10.7.0.53"]);
     expect(bypassed(tunnel)).toEqual(["10.7.0.53"]);
     expect(agent.isClosedToNames("10.7.0.53")).toBe(true);
-    expect([...(tunnel.wanted?.peers.values() ?? [])].flatMap((peer) => peer.allowedIps)).not.toContain("10.7.0.53/32");
+    const carriers = [...(tunnel.wanted?.peers ?? [])].filter(([, peer]) => peer.allowedIps.includes("10.7.0.53/32"));
+    expect(carriers.map(([key]) => key)).toEqual([unservedKey]);
+  });
+
+  test("keeps DNS outside the tunnel if the resolver is in an unserved block of a configuration without names", async () => {
+    const { agent, tunnel } = await world.start();
+    world.network = { resolvers: new Set(["10.80.0.53"]), routers: new Set() };
+    const unserved = { addresses: ["10.80.0.0/24"], names: [] };
+    await world.controlPlane.send(world.controlPlane.signed({ ...content, gateways: [], unserved }));
+    expect(bypassed(tunnel)).toEqual(["10.80.0.53"]);
+    world.network = { resolvers: new Set(["10.80.0.54"]), routers: new Set() };
+    await agent.useResolvers(["10.80.0.54"]);
+    expect(bypassed(tunnel)).toEqual(["10.80.0.54"]);
   });
 
   /** Lets the next change of the tunnel wait. @returns `isWaiting`, and a function that continues the change */

@@ -193,6 +193,13 @@ export class DeviceAgent {
     return this.#nextNames;
   }
 
+  /** Returns the names of the configuration, exact or `*.domain`, that an address was resolved for. */
+  namesOf(address: string): readonly string[] {
+    const { configuration } = this;
+    if (configuration === undefined) return [];
+    return this.#parts.names.named({ destinations: gatewaysOfNames(configuration) }).get(address) ?? [];
+  }
+
   /** Whether names must not resolve to the address in this network, because it belongs to a router. */
   isClosedToNames(address: string): boolean {
     return this.configuration !== undefined && isClosedToNames(this.configuration, this.#tunnel.network, address);
@@ -203,7 +210,7 @@ export class DeviceAgent {
    * DNS traffic to the new resolvers bypasses the tunnel. Does not wait for a reconciliation, which may need answers.
    */
   async useResolvers(resolvers: readonly string[]): Promise<void> {
-    if (this.#hasNames && (await this.#tunnel.useResolvers(resolvers))) this.#reconcileSoon();
+    if (this.#needsNetwork && (await this.#tunnel.useResolvers(resolvers))) this.#reconcileSoon();
   }
 
   /** Lets the next check resolve all hosts again. They may have other addresses in another network. */
@@ -212,10 +219,12 @@ export class DeviceAgent {
     this.#reconciledAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Whether the configuration contains names, or the tunnel may still have their addresses. */
-  get #hasNames(): boolean {
-    const used = [this.configuration, this.#tunnel.configuration];
-    return used.some((content) => content?.gateways.some(({ names }) => names.length > 0) === true);
+  /** Whether the tunnel depends on the network: it has names or unserved addresses, or may still have them. */
+  get #needsNetwork(): boolean {
+    return [this.configuration, this.#tunnel.configuration].some(
+      (content) =>
+        content !== undefined && (content.unserved !== undefined || Object.keys(gatewaysOfNames(content)).length > 0),
+    );
   }
 
   /** Adds a listener. It receives each new configuration, and undefined when the configuration expires. */
@@ -315,7 +324,7 @@ export class DeviceAgent {
     this.#isSessionOver = this.#isSessionOverNow();
     const content = this.configuration;
     if (content === undefined || this.#isStopped) return;
-    if (this.#hasNames) {
+    if (this.#needsNetwork) {
       // If the machine refuses the former tunnel, it may accept this one, which may take access away.
       const isElsewhere = await this.#tunnel.followNetwork().catch((err: unknown) => {
         log("failed to adapt the tunnel to the network; will retry", { err });
@@ -345,7 +354,8 @@ export class DeviceAgent {
   #isSessionOverNow(): boolean {
     const { isLinked = () => false, clock } = this.#parts;
     const content = this.#used?.content;
-    return content !== undefined && content.gateways.length > 0 && hasSessionEnded(content, clock.now()) && !isLinked();
+    if (content === undefined || isLinked() || !hasSessionEnded(content, clock.now())) return false;
+    return content.gateways.length > 0 || content.unserved !== undefined;
   }
 
   async #resolvedPath(publicKey: string): Promise<string | undefined> {
@@ -433,7 +443,7 @@ export class DeviceAgent {
     // The age is negative after the clock was set back.
     const age = now - this.#reconciledAt;
     if (!hasMoved && age >= 0 && age < reconcileMs) {
-      if (this.#hasNames && (await this.#tunnel.followNetwork())) this.#reconcileSoon();
+      if (this.#needsNetwork && (await this.#tunnel.followNetwork())) this.#reconcileSoon();
       return;
     }
     await this.#reconcile();

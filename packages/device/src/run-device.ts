@@ -15,7 +15,7 @@ import { isDeviceConfiguration } from "./configuration/validate-device-configura
 import { DeviceAgent } from "./device-agent.ts";
 import { DeviceLink } from "./link/device-link.ts";
 import { DeviceDns } from "./names/device-dns.ts";
-import { MachineResolvers } from "./names/machine-resolvers.ts";
+import { MachineResolvers, noMemory } from "./names/machine-resolvers.ts";
 import { ResolverSetting } from "./names/resolver-setting.ts";
 import { notifyDesktops } from "./session/desktop-notifier.ts";
 import { type SessionNotice, SessionWatch } from "./session/session-watch.ts";
@@ -92,8 +92,8 @@ export async function runDevice(
   }
   let link: DeviceLink | undefined;
   const isLinked = () => link?.isOpen === true;
-  const resolvers = place === undefined ? undefined : new MachineResolvers(place.address, folder);
-  const localNetwork = resolvers === undefined ? undefined : localNetworkReader(programs, () => resolvers.all());
+  const resolvers = new MachineResolvers(place?.address ?? "", place === undefined ? noMemory : folder);
+  const localNetwork = localNetworkReader(programs, () => resolvers.all());
   const agent = new DeviceAgent({
     device,
     url,
@@ -107,7 +107,7 @@ export async function runDevice(
     clock,
     log,
   });
-  const dns = resolvers === undefined ? undefined : serveDns({ agent, resolvers, names, clock, log });
+  const dns = place === undefined ? undefined : serveDns({ agent, resolvers, names, clock, log });
   const service = new ServiceManager({ environment: process.env, pid: process.pid, clock, log });
   const { PATH: path = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   const notify = (notice: SessionNotice) => notifyDesktops(notice, { path, ownUid: process.getuid?.() ?? -1 });

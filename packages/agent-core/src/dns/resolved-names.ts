@@ -56,12 +56,19 @@ export class ResolvedNames {
     return isNew;
   }
 
-  /** Forgets expired addresses. @returns whether there was one */
-  forget(now: number): boolean {
+  /**
+   * Forgets expired addresses.
+   *
+   * @param isHeld whether the addresses of a name do not expire yet
+   * @returns whether an address was removed
+   */
+  forget(now: number, isHeld: (name: string) => boolean = () => false): boolean {
     let isRemoved = false;
     for (const [name, { addresses, askedAt }] of this.#names) {
+      const earliest = addresses.size > 0 && isHeld(name) ? now + heldMs : 0;
       for (const [address, until] of addresses) {
-        if (until > now) continue;
+        if (until < earliest) addresses.set(address, earliest);
+        if (until > now || earliest > 0) continue;
         addresses.delete(address);
         isRemoved = true;
       }

@@ -12,9 +12,16 @@ import { SignedDeviceConfiguration } from "./configuration.ts";
 /** The path of the WebSocket, which requires the device's token as `Authorization: Bearer`. */
 export const deviceLinkPath = "/device/v1/link";
 /** The subprotocols of the WebSocket, the latest first. The number is the version of the frames. */
-export const deviceLinkSubprotocols = ["gatehouse.device.3", "gatehouse.device.2", "gatehouse.device.1"] as const;
+export const deviceLinkSubprotocols = [
+  "gatehouse.device.4",
+  "gatehouse.device.3",
+  "gatehouse.device.2",
+  "gatehouse.device.1",
+] as const;
 /** The first version in which devices ask questions, and receive the end of their session. */
 export const deviceQuestionsVersion = 3;
+/** The first version in which devices receive unserved addresses. */
+export const deviceUnservedVersion = 4;
 
 /** Why a device does not use a configuration. */
 export const deviceFailureReasons = [

@@ -3,7 +3,7 @@ import type { LinkVersion } from "../link/greeting.ts";
 import type { Destination, Peer, Settings } from "./configuration.ts";
 import type { ContentTree } from "./content-tree.ts";
 
-type EarlierVersion = Exclude<LinkVersion, 3>;
+type EarlierVersion = 1 | 2;
 
 const adapted = { 1: new WeakMap<ContentTree, ContentTree>(), 2: new WeakMap<ContentTree, ContentTree>() };
 
@@ -13,7 +13,7 @@ const adapted = { 1: new WeakMap<ContentTree, ContentTree>(), 2: new WeakMap<Con
  * is `networks`, a default of names that older agents have always opened.
  */
 export function contentForVersion(content: ContentTree, version: LinkVersion): ContentTree {
-  if (version === 3) return content;
+  if (version !== 1 && version !== 2) return content;
   const known = adapted[version].get(content);
   if (known !== undefined) return known;
   const destinations = changedDestinations(content, version);

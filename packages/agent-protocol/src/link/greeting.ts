@@ -4,11 +4,12 @@
  */
 import type { Challenge, KeyClaim, KeyProof } from "./key-proof.ts";
 
+const linkVersions = [1, 2, 3, 4] as const;
 /**
  * The versions of the subprotocols. Version 2 added proofs of keys. Version 3 added questions of devices, and limits of
- * answers at gateways.
+ * answers at gateways. Version 4 added unserved addresses of devices.
  */
-export type LinkVersion = 1 | 2 | 3;
+export type LinkVersion = (typeof linkVersions)[number];
 
 /** A challenge with the function that checks its answer. */
 export interface OpenChallenge {
@@ -72,6 +73,5 @@ function isHello<Hello extends HelloFrame>(frame: Hello | KeyProof | { readonly 
 
 /** Returns the version of a subprotocol such as `gatehouse.gateway.2`. */
 export function linkVersionOf(subprotocol: string): LinkVersion {
-  if (subprotocol.endsWith(".3")) return 3;
-  return subprotocol.endsWith(".2") ? 2 : 1;
+  return linkVersions.find((version) => subprotocol.endsWith(`.${version}`)) ?? 1;
 }

@@ -64,6 +64,14 @@ test("status shows the session, gateways, what is reachable, and the last error"
   expect(JSON.parse(json.output)).toEqual({ running: true, ...status });
 });
 
+test("status shows what is unserved because no gateway is in service", async () => {
+  const unserved = { addresses: ["10.81.0.0/24"], names: ["wiki.internal.example.com"] };
+  await agent(200, { ...status, unserved });
+  const { output } = await runHere(["device", "status", "--state-folder", state]);
+  expect(output).toContain("Unserved       wiki.internal.example.com, 10.81.0.0/24\n");
+  expect(output).toContain("No gateway in service carries these addresses.");
+});
+
 test.each([
   [{ state: "ended", endsAt: "2026-03-04T10:00:00.000Z" }, "ended at 2026-03-04T10:00:00.000Z: sign in again"],
   [{ state: "unlimited" }, "does not end by itself"],

@@ -23,7 +23,7 @@ export function addDeviceStatusCommands(device: Command, name: string): readonly
     .command("status")
     .summary("show the state of this device")
     .description(
-      "Asks the agent on this machine, and shows the device's user, the end of the session, the gateways with their last handshakes, paths and round-trip times, what is reachable, and the last error. Requires root. Exits with 1 if no agent runs.",
+      "Asks the agent on this machine, and shows the device's user, the end of the session, the gateways with their last handshakes, paths and round-trip times, what is reachable, what no gateway in service carries, and the last error. Requires root. Exits with 1 if no agent runs.",
     )
     .option("--json", "Print JSON.")
     .action((options: StatusOptions) => showStatus(options, name));
@@ -111,7 +111,7 @@ function isForbidden(error: unknown): boolean {
 }
 
 function statusLines(status: DeviceStatus, now: number): readonly string[] {
-  const { device, user, controlPlane, session, configuration, gateways, reachable, lastError } = status;
+  const { device, user, controlPlane, session, configuration, gateways, reachable, unserved, lastError } = status;
   const connected = controlPlane.connected ? "connected" : "not connected";
   const validity =
     configuration === undefined
@@ -129,6 +129,10 @@ function statusLines(status: DeviceStatus, now: number): readonly string[] {
       : tableLines(["GATEWAY", "PATH", "LAST HANDSHAKE", "ROUND TRIP"], gateways.map(gatewayRow(now)))),
     "",
     `Reachable      ${reachableText(reachable)}`,
+    ...(unserved === undefined ? [] : [`Unserved       ${listText([...unserved.names, ...unserved.addresses])}`]),
+    ...(unserved === undefined
+      ? []
+      : ["               No gateway in service carries these addresses. Try again later."]),
     ...(lastError === undefined ? [] : [`Last error     ${formatAge(lastError.at, now)}: ${lastError.text}`]),
   ];
 }
@@ -162,6 +166,10 @@ function gatewayRow(now: number) {
 function reachableText({ addresses, names, internet }: DeviceStatus["reachable"]): string {
   const all = [...names, ...addresses, ...(internet ? ["the internet through a gateway"] : [])];
   if (all.length === 0) return "nothing through gateways";
+  return listText(all);
+}
+
+function listText(all: readonly string[]): string {
   const more = all.length > shownDestinations ? ` and ${all.length - shownDestinations} more (--json lists them)` : "";
   return `${all.slice(0, shownDestinations).join(", ")}${more}`;
 }

@@ -8152,6 +8152,10 @@ export interface operations {
                             readonly allowedIps: readonly string[];
                             readonly names: readonly string[];
                         }[];
+                        readonly unserved?: {
+                            readonly addresses: readonly string[];
+                            readonly names: readonly string[];
+                        };
                         /** Format: uuid */
                         readonly internet?: string;
                         readonly validUntil?: number;
@@ -12220,6 +12224,10 @@ export interface operations {
                             readonly allowedIps: readonly string[];
                             readonly names: readonly string[];
                         }[];
+                        readonly unserved?: {
+                            readonly addresses: readonly string[];
+                            readonly names: readonly string[];
+                        };
                         /** Format: uuid */
                         readonly internet?: string;
                         readonly validUntil?: number;

@@ -26,6 +26,14 @@ export const DeviceConfiguration = closedObject({
   ipv4: Ipv4Address,
   ipv6: IpAddress,
   gateways: Type.Array(DeviceGateway),
+  /**
+   * Address blocks, host names and wildcards of PRIVATE resources that the device may reach, but that no gateway in
+   * service carries now. The device's agent drops their packets and does not forward DNS queries for them. Absent:
+   * there are none.
+   */
+  unserved: Type.Optional(
+    closedObject({ addresses: Type.Array(IpBlock), names: Type.Array(Type.String({ maxLength: 255 })) }),
+  ),
   /** The gateway for all other traffic; absent: the device's own internet connection. */
   internet: Type.Optional(Uuid),
   /** The first time at which a time condition can change the configuration; absent: none can. */

@@ -4,6 +4,7 @@ import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/i
 import { destinationOfName } from "@gatehouse/agent-core/dns/named-services";
 import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
+import { gatewaysAndUnserved, unservedId } from "../tunnel/unserved-peer.ts";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 type Resource = NonNullable<DeviceAnswer["resource"]>;
@@ -42,15 +43,22 @@ export function targetOf(
   return block === undefined ? undefined : { kind: "network", text: block.address, tcp: undefined };
 }
 
-/** Returns the gateway with the most specific block for an address, or the gateway of a name or of the internet. */
+/**
+ * Returns the gateway with the most specific block for an address, or the gateway of a name or of the internet. The id
+ * of the gateway is `unservedId` if the target is unserved.
+ *
+ * @param namesOf returns the names of the configuration that an address was resolved for
+ */
 export function gatewayOf(
   configuration: DeviceConfiguration | undefined,
   { kind, text }: CheckTarget,
+  namesOf: (address: string) => readonly string[],
 ): DeviceGateway | undefined {
   if (configuration === undefined) return undefined;
-  const { gateways, internet } = configuration;
+  const { internet } = configuration;
+  const gateways = gatewaysAndUnserved(configuration);
+  const destinations = gatewaysOfNames(configuration);
   if (kind === "name") {
-    const destinations = gatewaysOfNames(configuration);
     const key = destinationOfName({ destinations }, text);
     return gateways.find(({ gateway }) => key !== undefined && gateway === destinations[key]);
   }
@@ -64,7 +72,16 @@ export function gatewayOf(
       best = { gateway, prefix };
     }
   }
+  const names = kind === "address" && best?.prefix !== lengthOf(address) ? namesOf(address) : [];
+  // The address of a name has a route of its own, even in a block of a gateway.
+  if (names.length > 0 && names.every((name) => destinations[name] === unservedId)) {
+    return gateways.find(({ gateway }) => gateway === unservedId);
+  }
   return best?.gateway ?? gateways.find(({ gateway }) => gateway === internet);
+}
+
+function lengthOf(address: string): number {
+  return address.includes(":") ? 128 : 32;
 }
 
 /**
@@ -99,6 +116,6 @@ function matches(address: string, text: string): boolean {
   if (address === text) return true;
   if (address.startsWith("*.")) return isIP(text) === 0 && text.endsWith(address.slice(1));
   if (isIP(text) === 0) return false;
-  const block = parseIpBlock(address.includes("/") ? address : `${address}/${address.includes(":") ? 128 : 32}`);
+  const block = parseIpBlock(address.includes("/") ? address : `${address}/${lengthOf(address)}`);
   return block !== undefined && isWithin(text, [block]);
 }

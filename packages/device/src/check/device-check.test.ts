@@ -4,7 +4,7 @@ import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
 import { expect, test } from "vitest";
 import type { GatewayState } from "../device-agent.ts";
-import { exampleDeviceConfiguration, exampleGateways } from "../testing/example-device-configuration.ts";
+import { exampleDeviceConfiguration, exampleGateways, exampleOutage } from "../testing/example-device-configuration.ts";
 import type { AccessCheck, CheckStep } from "./check-result.ts";
 import type { ConnectResult } from "./connect-target.ts";
 import { DeviceCheck, type DeviceCheckParts } from "./device-check.ts";
@@ -39,6 +39,7 @@ const good: DeviceCheckParts = {
   routeTo: async () => "gatehouse-dev0",
   roundTrip: async () => 3.5,
   connect: connected("connected"),
+  namesOf: () => [],
   clock,
 };
 
@@ -125,6 +126,33 @@ const cases: readonly (readonly [
     "gateway",
     { ask: async () => ({ ...reachable, outcome: "unavailable" }) },
     /No gateway/,
+  ],
+  [
+    "no gateway is in service for an unserved address",
+    "gateway",
+    { ask: async () => ({ ...reachable, outcome: "unavailable" }), configuration: exampleOutage },
+    /No gateway can carry the traffic now\. This device blocks 10\.80\.0\.7, because/,
+  ],
+  [
+    "an unserved address offline",
+    "gateway",
+    { ask: async () => undefined, configuration: exampleOutage },
+    /^This device blocks 10\.80\.0\.9, because no gateway in service carries it/,
+    "10.80.0.9",
+  ],
+  [
+    "an unserved name offline",
+    "gateway",
+    { ask: async () => undefined, configuration: exampleOutage },
+    /^This device blocks git\.internal\.example\.com, because/,
+    name,
+  ],
+  [
+    "an address that an unserved name had",
+    "gateway",
+    { ask: async () => undefined, configuration: exampleOutage, namesOf: () => [name] },
+    /^This device blocks 10\.90\.0\.7, because no gateway in service carries it/,
+    "10.90.0.7",
   ],
   ["the device has no configuration", "route", { configuration: () => undefined }, /no valid configuration/],
   ["the configuration lacks it", "route", {}, /sends nothing to 10\.99\.0\.1/, "10.99.0.1"],

@@ -11,6 +11,7 @@ import type { DeviceDns } from "../names/device-dns.ts";
 import { hasSessionEnded } from "../session/session-end.ts";
 import { signInRemedy } from "../session/session-watch.ts";
 import { wireGuardSessionMs } from "../tunnel/path-selection.ts";
+import { unservedId } from "../tunnel/unserved-peer.ts";
 import { type AccessCheck, type CheckStep, checkSteps, type StepResult } from "./check-result.ts";
 import { type CheckTarget, gatewayOf, offers, portOf, targetOf } from "./check-target.ts";
 import type { ConnectTarget } from "./connect-target.ts";
@@ -24,6 +25,8 @@ export interface DeviceCheckParts {
   readonly interfaceName: string;
   readonly configuration: () => DeviceConfiguration | undefined;
   readonly gatewayStates: () => Promise<readonly GatewayState[]>;
+  /** Returns the names of the configuration, exact or `*.domain`, that an address was resolved for. */
+  readonly namesOf: (address: string) => readonly string[];
   /** Why the control plane does not admit the device at all; undefined: it does, or it is not connected. */
   readonly rejection: () => string | undefined;
   /** @returns undefined if the control plane cannot answer */
@@ -44,6 +47,10 @@ export interface DeviceCheckParts {
 type Finding = Pick<StepResult, "text" | "remedy">;
 const restartRemedy = "Restart the agent: sudo systemctl restart gatehouse-device";
 const laterRemedy = "Try again in a minute. If the problem persists, ask your administrator.";
+
+function unservedText({ text }: CheckTarget): string {
+  return `This device blocks ${text}, because no gateway in service carries it.`;
+}
 
 /** The first broken step ends the check. */
 class Broken extends Error {}
@@ -125,10 +132,12 @@ export class DeviceCheck {
     }
     this.#pass("decision", `Access to ${name} is allowed.`);
     if (answer.outcome === "unavailable") {
-      this.#fail("gateway", {
-        text: reasons === "" ? "No gateway can carry the traffic now." : reasons,
-        remedy: laterRemedy,
-      });
+      const text = reasons === "" ? "No gateway can carry the traffic now." : reasons;
+      const configuration = this.#parts.configuration();
+      const target = targetOf(this.#to, answer.resource, configuration);
+      const isUnserved =
+        target !== undefined && gatewayOf(configuration, target, this.#parts.namesOf)?.gateway === unservedId;
+      this.#fail("gateway", { text: isUnserved ? `${text} ${unservedText(target)}` : text, remedy: laterRemedy });
     }
     return answer;
   }
@@ -157,13 +166,14 @@ export class DeviceCheck {
         remedy: "Check the connection to the control plane: sudo gatehouse-device status",
       });
     }
-    const gateway = gatewayOf(content, target);
+    const gateway = gatewayOf(content, target, this.#parts.namesOf);
     if (gateway === undefined) {
       this.#fail("route", {
         text: `The configuration in use sends nothing to ${target.text} through a gateway.`,
         remedy: laterRemedy,
       });
     }
+    if (gateway.gateway === unservedId) this.#fail("gateway", { text: unservedText(target), remedy: laterRemedy });
     const address = target.kind === "name" ? (gateway.addresses[0] ?? "") : (target.text.split("/")[0] ?? "");
     await this.#checkKernelRoute(address);
     this.#pass("route", `Packets go into the tunnel (${interfaceName}).`);

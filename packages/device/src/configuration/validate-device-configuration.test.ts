@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
+import { exampleDeviceConfiguration, exampleOutage } from "../testing/example-device-configuration.ts";
 import { contentProblem } from "./validate-device-configuration.ts";
 
 const good = exampleDeviceConfiguration();
@@ -9,6 +9,7 @@ const withFirst = (changes: object) => ({ ...good, gateways: [{ ...first, ...cha
 test("a valid configuration has no problem", () => {
   expect(contentProblem(good)).toBeUndefined();
   expect(contentProblem({ ...good, gateways: [] })).toBeUndefined();
+  expect(contentProblem(exampleOutage())).toBeUndefined();
   expect(contentProblem({ ...good, internet: first?.gateway, validUntil: 5 })).toBeUndefined();
 });
 
@@ -29,6 +30,12 @@ test.each([
   [withFirst({ names: ["a b"] }), "is not a host name"],
   [withFirst({ names: ["-oops"] }), "is not a host name"],
   [withFirst({ names: ["*"] }), "is not a host name"],
+  [
+    { ...good, unserved: { addresses: ["10.80.0.0/99"], names: [] } },
+    '/unserved: "10.80.0.0/99" is not an address block',
+  ],
+  [{ ...good, unserved: { addresses: ["10.80.0.0/24"], names: [] } }, "occurs twice"],
+  [{ ...good, unserved: { addresses: [], names: ["a b"] } }, "is not a host name"],
   [{ ...good, internet: good.device }, "is not one of the gateways"],
 ])("%#: is refused with its problem", (content, problem) => {
   if (problem === undefined) expect(contentProblem(content)).toBeUndefined();

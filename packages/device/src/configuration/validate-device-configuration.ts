@@ -44,10 +44,17 @@ export function isDeviceConfiguration(content: unknown): content is DeviceConfig
   return contentProblem(content) === undefined;
 }
 
+const notAName = "is not a host name, and not *.domain";
+
+function isBlock(text: string): boolean {
+  return parseIpBlock(text) !== undefined;
+}
+
 /** Checks what the schema's patterns cannot express: valid addresses and prefixes, and no repeated blocks. */
-function valueProblem({ ipv4, ipv6, gateways, internet }: DeviceConfigurationValue): string | undefined {
+function valueProblem({ ipv4, ipv6, gateways, unserved, internet }: DeviceConfigurationValue): string | undefined {
   const addresses = gateways.flatMap((gateway) => gateway.addresses);
   const blocks = gateways.flatMap((gateway) => gateway.allowedIps);
+  const { addresses: unservedBlocks, names: unservedNames } = unserved ?? { addresses: [], names: [] };
   const endpoints = gateways.flatMap(({ endpoint, relays }) => [
     ...(endpoint === undefined ? [] : [endpoint]),
     ...relays,
@@ -56,14 +63,16 @@ function valueProblem({ ipv4, ipv6, gateways, internet }: DeviceConfigurationVal
     problemOf([ipv4], "/ipv4", (text) => familyOf(text) === 4, "is not an IPv4 address") ??
     problemOf([ipv6, ...addresses], "/gateways", (text) => familyOf(text) !== undefined, "is not an IP address") ??
     problemOf([ipv6], "/ipv6", (text) => familyOf(text) === 6, "is not an IPv6 address") ??
-    problemOf(blocks, "/gateways", (text) => parseIpBlock(text) !== undefined, "is not an address block") ??
+    problemOf(blocks, "/gateways", isBlock, "is not an address block") ??
+    problemOf(unservedBlocks, "/unserved", isBlock, "is not an address block") ??
     problemOf(endpoints, "/gateways", isEndpoint, "is not host:port") ??
     problemOf(
       gateways.flatMap(({ names }) => names),
       "/gateways",
       isNamePattern,
-      "is not a host name, and not *.domain",
+      notAName,
     ) ??
+    problemOf(unservedNames, "/unserved", isNamePattern, notAName) ??
     repeated(
       gateways.map(({ gateway }) => gateway),
       "/gateways",
@@ -73,6 +82,7 @@ function valueProblem({ ipv4, ipv6, gateways, internet }: DeviceConfigurationVal
       "/gateways",
     ) ??
     repeated(blocks, "/gateways") ??
+    repeated([...blocks, ...unservedBlocks], "/unserved") ??
     repeated([ipv4, ipv6, ...addresses], "/gateways") ??
     (internet !== undefined && !gateways.some(({ gateway }) => gateway === internet)
       ? "/internet is not one of the gateways"

@@ -42,7 +42,8 @@ const opened = async () => {
   await vi.waitUntil(() => link.isOpen, { timeout: waitLimitMs });
 };
 
-test("asks the control plane, and gets the answer to its own question", async () => {
+test.each([3, 4])("asks a control plane of version %i, and gets the answer to its own question", async (version) => {
+  controlPlane.version = version;
   const reasons = [{ kind: "denied", text: "Your organisation blocks it." }];
   controlPlane.access = { outcome: "blocked", reasons };
   expect(await link.ask("Git")).toBeUndefined();

@@ -4,10 +4,10 @@ import { expensiveMessage } from "@gatehouse/agent-core/testing/expensive-messag
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import packet from "dns-packet";
 import { describe, expect, test, vi } from "vitest";
-import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
+import { exampleDeviceConfiguration, exampleOutage } from "../testing/example-device-configuration.ts";
 import { DeviceDns } from "./device-dns.ts";
 
-const configuration = exampleDeviceConfiguration();
+const example = exampleDeviceConfiguration();
 
 interface World {
   readonly answers?: readonly object[];
@@ -27,6 +27,7 @@ interface World {
 function dnsWith(world: World) {
   const { answers = [], rcode = "NOERROR", isSilent, refuses, outside = [], hasNone, failsToForward, closed } = world;
   const events: string[] = [];
+  let configuration = example;
   const names = new ResolvedNames();
   const clock = new StoppedClock();
   const dns = new DeviceDns({
@@ -66,7 +67,10 @@ function dnsWith(world: World) {
     return { id: answer?.id, rcode: answer?.rcode, answers: answer?.answers ?? [] };
   };
   const named = () => names.named({ destinations: { "git.internal.example.com": 1, "*.internal.example.com": 2 } });
-  return { dns, ask, events, named, question, clock };
+  const use = (next: typeof example) => {
+    configuration = next;
+  };
+  return { dns, ask, events, named, question, clock, use };
 }
 
 const record = { type: "A", name: "git.internal.example.com", ttl: 60, data: "10.90.0.7" };
@@ -148,6 +152,33 @@ describe("DNS on a device", () => {
     [{ rcode: "NOERROR" }, "NOERROR"],
   ])("a gateway that says %j makes it %s", async (world, rcode) => {
     expect(await dnsWith(world).ask("git.internal.example.com")).toMatchObject({ rcode, answers: [] });
+  });
+
+  test("answers unserved names itself, without an address, so that programs ask nobody else", async () => {
+    const { dns, ask, events, use } = dnsWith({ answers: [record] });
+    use(exampleOutage());
+    for (const type of ["A", "AAAA", "TXT", "HTTPS"]) {
+      expect(await ask(record.name, type)).toMatchObject({ rcode: "NOERROR", answers: [] });
+    }
+    expect(await dns.resolve(record.name)).toEqual({ rcode: "NOERROR", addresses: [] });
+    expect(events).toEqual([]);
+    await ask("wiki.internal.example.com");
+    expect(events[0]).toBe("100.64.255.2 A wiki.internal.example.com");
+  });
+
+  test("retains the addresses of a name while it is unserved, and asks no gateway about it", async () => {
+    const { dns, ask, named, clock, events, use } = dnsWith({ answers: [record] });
+    await ask(record.name);
+    use(exampleOutage());
+    clock.pass(23 * 3_600_000);
+    await dns.refresh();
+    expect(named()).toEqual(new Map([["10.90.0.7", [record.name]]]));
+    expect(events.filter((event) => event.includes("100.64.255"))).toHaveLength(1);
+    use(example);
+    clock.pass(15_000);
+    await dns.refresh();
+    expect(events.filter((event) => event.includes("100.64.255.1"))).toHaveLength(3);
+    expect(named().size).toBe(1);
   });
 
   test("reports that no resolver of the machine responds", async () => {

@@ -27,6 +27,7 @@ import type { AskUpstream } from "@gatehouse/agent-core/dns/upstream";
 import type { Log } from "@gatehouse/agent-core/log";
 import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { Answer } from "dns-packet";
+import { gatewaysAndUnserved, unservedId } from "../tunnel/unserved-peer.ts";
 import { gatewaysOfNames } from "../tunnel/wanted-tunnel.ts";
 
 const mostQuestions = 512;
@@ -63,6 +64,7 @@ export interface DeviceDnsParts {
 
 /** A gateway that resolves names. */
 interface NameGateway {
+  readonly gateway: string;
   readonly addresses: readonly string[];
 }
 
@@ -134,8 +136,11 @@ export class DeviceDns {
   async refresh(): Promise<void> {
     const { configuration, names, clock, namesChanged } = this.#parts;
     const current = configuration();
-    let isChanged = names.forget(clock.elapsedMs());
-    const stale = current === undefined ? [] : [...names.staleOfAsked(destinationsOf(current), clock.elapsedMs())];
+    const content = destinationsOf(current);
+    const isUnserved = (name: string) => content.destinations[destinationOfName(content, name) ?? ""] === unservedId;
+    // The local network must not get packets for the last known addresses of an unserved name.
+    let isChanged = names.forget(clock.elapsedMs(), current?.unserved === undefined ? undefined : isUnserved);
+    const stale = [...names.staleOfAsked(content, clock.elapsedMs())];
     const work = async () => {
       for (let name = stale.pop(); name !== undefined; name = stale.pop()) {
         isChanged = (await this.#refreshName(name)) || isChanged;
@@ -150,13 +155,15 @@ export class DeviceDns {
     if (current === undefined || !isHostName(name) || this.#parts.bypassHosts().has(name)) return undefined;
     const { destinations } = destinationsOf(current);
     const key = destinationOfName({ destinations }, name);
-    return current.gateways.find(({ gateway }) => key !== undefined && gateway === destinations[key]);
+    return gatewaysAndUnserved(current).find(({ gateway }) => key !== undefined && gateway === destinations[key]);
   }
 
   async #replyOf(gateway: NameGateway, name: string, type: string): Promise<Reply> {
     const isAddress = addressTypes.has(type);
     // Other types, such as HTTPS, can contain addresses that the tunnel would not know.
     if (!isAddress && !otherTypes.has(type)) return emptyReply("NOERROR");
+    // After SERVFAIL, programs would ask the resolver of the local network.
+    if (gateway.gateway === unservedId) return emptyReply("NOERROR");
     const answer = await this.#parts.askGateway({ name, type }, gateway.addresses);
     if (answer === undefined) return emptyReply("SERVFAIL");
     const reply = replyOf(answer.rcode, this.#answersTo(name, type, answer));
@@ -181,7 +188,8 @@ export class DeviceDns {
     const gateway = this.#gatewayOf(name);
     const replies = await Promise.all(
       [...addressTypes].map(async (type) => {
-        const answer = gateway === undefined ? undefined : await askGateway({ name, type }, gateway.addresses);
+        const isSilent = gateway === undefined || gateway.gateway === unservedId;
+        const answer = isSilent ? undefined : await askGateway({ name, type }, gateway.addresses);
         return answer === undefined ? [] : this.#answersTo(name, type, answer);
       }),
     );
@@ -194,8 +202,8 @@ export class DeviceDns {
   }
 }
 
-function destinationsOf(configuration: DeviceConfiguration): {
+function destinationsOf(configuration: DeviceConfiguration | undefined): {
   readonly destinations: Readonly<Record<string, string>>;
 } {
-  return { destinations: gatewaysOfNames(configuration) };
+  return { destinations: configuration === undefined ? {} : gatewaysOfNames(configuration) };
 }

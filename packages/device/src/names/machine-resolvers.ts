@@ -20,13 +20,16 @@ export interface ResolverMemory {
   storeResolvers(resolvers: readonly string[]): Promise<void>;
 }
 
+/** Remembers no resolvers, for an agent that does not serve DNS. */
+export const noMemory: ResolverMemory = { resolvers: async () => [], storeResolvers: async () => {} };
+
 export class MachineResolvers {
   readonly #own: string;
   readonly #memory: ResolverMemory;
   readonly #read: (path: string) => Promise<string | undefined>;
   #stored = "";
 
-  /** @param own the address of the agent's DNS server */
+  /** @param own the address of the agent's DNS server; empty: it serves none */
   constructor(own: string, memory: ResolverMemory, read = readIfExists) {
     this.#own = own;
     this.#memory = memory;

@@ -11,7 +11,7 @@ import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import { DeviceFolder } from "../configuration/device-folder.ts";
 import { DeviceAgent } from "../device-agent.ts";
 import { sessionStatus } from "../status/read-status.ts";
-import { exampleDeviceConfiguration } from "../testing/example-device-configuration.ts";
+import { exampleDeviceConfiguration, exampleOutage } from "../testing/example-device-configuration.ts";
 import { FakeControlPlane } from "../testing/fake-control-plane.ts";
 import { RecordingTunnel } from "../testing/recording-tunnel.ts";
 
@@ -56,14 +56,23 @@ async function start() {
   return { agent, tunnel, changes };
 }
 
-const apply = (agent: DeviceAgent, sessionEndsAt: number) =>
+const apply = (agent: DeviceAgent, sessionEndsAt: number, given = content) =>
   agent.applyConfiguration(
-    controlPlane.signed({ ...content, sessionEndsAt }, { expiresAt: clock.now() + 600 * minuteMs }),
+    controlPlane.signed({ ...given, sessionEndsAt }, { expiresAt: clock.now() + 600 * minuteMs }),
   );
 const peers = (tunnel: RecordingTunnel) => tunnel.wanted?.peers.size;
 /** Passes time until the agent's next check has done it. */
 const until = (isDone: () => boolean) =>
   vi.waitUntil(() => clock.pass(5_000) === undefined && isDone(), { timeout: waitLimitMs, interval: 5 });
+
+test("blocks nothing after the end of the session", async () => {
+  const { agent, tunnel } = await start();
+  await agent.trust(controlPlane.tenant, controlPlane.signingKey);
+  await apply(agent, clock.now() + minuteMs, { ...exampleOutage(), gateways: [] });
+  expect(tunnel.wanted?.routes).toEqual(["10.80.0.0/24", "fd80::/64"]);
+  clock.pass(minuteMs);
+  await until(() => tunnel.wanted?.routes.length === 0);
+});
 
 test("drops the routes at the end of the session, and takes them back after a renewal", async () => {
   const { agent, tunnel, changes } = await start();

@@ -10,6 +10,6 @@ export function hasSessionEnded({ sessionEndsAt }: Pick<DeviceConfiguration, "se
 
 /** Returns the configuration of the same device without any gateway, as the control plane sends it after the end. */
 export function withoutGateways(configuration: DeviceConfiguration): DeviceConfiguration {
-  const { internet: _, ...rest } = configuration;
+  const { internet: _internet, unserved: _unserved, ...rest } = configuration;
   return { ...rest, gateways: [] };
 }

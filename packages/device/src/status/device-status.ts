@@ -15,6 +15,11 @@ export interface DeviceStatus {
   readonly configuration?: { readonly issuedAt: string; readonly expiresAt: string };
   readonly gateways: readonly GatewayStatus[];
   readonly reachable: ReachableStatus;
+  /**
+   * Address blocks and names that are allowed, but that no gateway in service carries. At most 1,000 of each. Absent:
+   * there are none.
+   */
+  readonly unserved?: { readonly addresses: readonly string[]; readonly names: readonly string[] };
   readonly lastError?: { readonly at: string; readonly text: string };
 }
 

@@ -23,6 +23,7 @@ export async function readStatus(parts: StatusParts): Promise<DeviceStatus> {
   const states = await agent.gatewayStates();
   const roundTrips = await pings.of(states.map(({ address }) => address));
   const { last } = lastError;
+  const unserved = configuration?.unserved;
   return {
     device: { id: enrolment.device, name: enrolment.name },
     user: enrolment.user,
@@ -37,6 +38,14 @@ export async function readStatus(parts: StatusParts): Promise<DeviceStatus> {
       names: (configuration?.gateways ?? []).flatMap(({ names }) => names).slice(0, mostListed),
       internet: configuration?.internet !== undefined,
     },
+    ...(unserved === undefined
+      ? {}
+      : {
+          unserved: {
+            addresses: unserved.addresses.slice(0, mostListed),
+            names: unserved.names.slice(0, mostListed),
+          },
+        }),
     ...(last === undefined ? {} : { lastError: { at: iso(last.at), text: last.text } }),
   };
 }

@@ -44,6 +44,7 @@ export function serveStatus(parts: ServedParts): Promise<() => void> {
     interfaceName,
     configuration: () => agent.configuration,
     gatewayStates: () => agent.gatewayStates(),
+    namesOf: (address) => agent.namesOf(address),
     rejection: () => link.rejection,
     ask: (to) => link.ask(to),
     dns,

@@ -33,3 +33,10 @@ export function exampleDeviceConfiguration(): DeviceConfiguration {
     ],
   };
 }
+
+/** The example without its first gateway, which carried a network and a name. */
+export function exampleOutage(): DeviceConfiguration {
+  const { gateways, ...rest } = exampleDeviceConfiguration();
+  const [{ allowedIps: addresses, names } = { allowedIps: [], names: [] }, ...others] = gateways;
+  return { ...rest, gateways: others, unserved: { addresses, names } };
+}

@@ -37,7 +37,7 @@ export class FakeControlPlane {
   /** The answer to questions; undefined: none. */
   access: Omit<DeviceAnswer, "type" | "number"> | undefined;
   /** The version of the frames, as the last part of the subprotocol. */
-  version = 3;
+  version = 4;
   #signing = generateKeyPairSync("ed25519");
   /** The statements by which each signing key leads to the next one. */
   readonly handovers: SigningKeyHandover[] = [];

@@ -1,8 +1,10 @@
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import { expect, test } from "vitest";
-import type { Draining } from "./drain-routes.ts";
+import { exampleDeviceConfiguration, exampleOutage } from "../testing/example-device-configuration.ts";
+import { carriers, type Draining, drainScript, nextDraining, notDraining } from "./drain-routes.ts";
 import { DrainingGateways } from "./draining-gateways.ts";
-import type { WantedTunnel } from "./wanted-tunnel.ts";
+import { unknownNetwork } from "./local-network.ts";
+import { type WantedTunnel, wantedTunnel } from "./wanted-tunnel.ts";
 
 const block = "10.80.0.0/24";
 const through = (publicKey: string): WantedTunnel => ({
@@ -89,3 +91,16 @@ test.each(["of an expired configuration", "after a failed change"])(
     expect(isPresent).toBe(false);
   },
 );
+
+test("the only gateway of unserved addresses drains, and a return of the addresses starts no other draining", () => {
+  const inputs = { named: new Map(), pathTo: () => "192.0.2.1:51820", controlPlane: [], local: unknownNetwork };
+  const before = wantedTunnel(exampleDeviceConfiguration(), inputs);
+  const [publicKey] = before.peers.keys();
+  for (const outage of [exampleOutage(), { ...exampleOutage(), gateways: [] }]) {
+    const after = wantedTunnel(outage, inputs);
+    const draining = nextDraining(notDraining, before, after, (key) => key === publicKey, 0);
+    expect(draining.routes).toMatchObject([{ publicKey, blocks: ["10.80.0.0/24", "fd80::/64"] }]);
+    expect(drainScript("gatehouse-gd0d", draining, carriers(after), 5)).toContain("@draining-0-ip ");
+    expect(nextDraining(draining, after, before, () => true, 1)).toEqual(notDraining);
+  }
+});

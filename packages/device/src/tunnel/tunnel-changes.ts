@@ -12,7 +12,7 @@ import { type TunnelInputs, type WantedTunnel, wantedTunnel } from "./wanted-tun
 
 export interface TunnelChangeParts extends DrainingParts {
   readonly tunnel: Pick<Tunnel, "apply" | "remove" | "livePeers">;
-  /** Reads the network of the machine; if absent, the agent resolves no names. */
+  /** Reads the network of the machine; if absent, the network is unknown. */
   readonly localNetwork?: ReadLocalNetwork | undefined;
 }
 

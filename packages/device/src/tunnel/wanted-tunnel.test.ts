@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { exampleDeviceConfiguration, exampleGateways } from "../testing/example-device-configuration.ts";
+import { exampleDeviceConfiguration, exampleGateways, exampleOutage } from "../testing/example-device-configuration.ts";
 import { type LocalNetwork, unknownNetwork } from "./local-network.ts";
 import { everythingTable, tunnelTable, wantedRules } from "./routing-rules.ts";
+import { unservedKey } from "./unserved-peer.ts";
 import { bypassRouteOf, isClosedToNames, type TunnelInputs, wantedTunnel } from "./wanted-tunnel.ts";
 
 const configuration = exampleDeviceConfiguration();
@@ -134,6 +135,70 @@ describe("a name with an address that the machine depends on", () => {
       isClosedToNames(configuration, local, address),
     );
     expect(closed).toEqual(["192.168.1.1"]);
+  });
+});
+
+describe("unserved addresses", () => {
+  const outage = exampleOutage();
+  const closed = ["10.80.0.0/24", "fd80::/64"];
+
+  test("go into the tunnel, to a peer without an endpoint", () => {
+    const { peers, routes } = wantedTunnel(outage, inputs);
+    expect(peers.get(unservedKey)).toEqual({ endpoint: undefined, allowedIps: closed });
+    expect(routes).toEqual(expect.arrayContaining(closed));
+    expect(wantedTunnel({ ...outage, gateways: [] }, inputs).routes).toEqual(closed);
+  });
+
+  test("do not include the control plane and the endpoints of gateways", () => {
+    const { bypassRoutes } = wantedTunnel(
+      { ...outage, unserved: { addresses: ["198.51.100.0/24", "2001:db8::/32"], names: [] } },
+      inputs,
+    );
+    expect(bypassRoutes.map(({ address }) => address)).toEqual(["2001:db8::2", "198.51.100.5"]);
+  });
+
+  test("include the last known addresses of unserved names", () => {
+    expect(blocksOf(unservedKey, new Map([["10.90.0.1", ["git.internal.example.com"]]]), outage)).toEqual([
+      ...closed,
+      "10.90.0.1/32",
+    ]);
+  });
+
+  test("do not include addresses that a gateway carries", () => {
+    const named = new Map([["10.90.0.1", ["git.internal.example.com", "*.internal.example.com"]]]);
+    expect(blocksOf(unservedKey, named, outage)).toEqual(closed);
+    expect(blocksOf(two, named, outage)).toContain("10.90.0.1/32");
+    // More specific than the unserved address.
+    expect(blocksOf(two, new Map([["10.80.0.9", ["*.internal.example.com"]]]), outage)).toContain("10.80.0.9/32");
+    const { unserved: _, ...without } = outage;
+    const both = { ...without, unserved: { addresses: ["10.81.0.7/32"], names: [] } };
+    expect(wantedTunnel(both, inputs)).toEqual(wantedTunnel(without, inputs));
+  });
+
+  test("do not go to the gateway for internet traffic", () => {
+    expect(blocksOf(unservedKey, undefined, { ...outage, internet: exampleGateways.two })).toEqual(closed);
+  });
+
+  test("leave DNS of the resolver and the router of the network outside the tunnel", () => {
+    const local = { resolvers: new Set(["10.80.0.53", "192.168.1.53"]), routers: new Set(["fd80::1"]) };
+    const dnsOf = (given: typeof outage, network: LocalNetwork = local) => {
+      const { bypassRoutes } = wantedTunnel(given, { ...inputs, local: network });
+      return [...new Set(bypassRoutes.filter(({ port }) => port === 53).map(({ address }) => address))];
+    };
+    expect(dnsOf(outage)).toEqual(["10.80.0.53", "fd80::1"]);
+    expect(dnsOf({ ...outage, internet: exampleGateways.two })).toEqual(["10.80.0.53", "fd80::1"]);
+    // A gateway carries a block in the unserved block, or the other way round.
+    const [gateway] = outage.gateways as [(typeof outage.gateways)[number]];
+    const carrying = (block: string) => ({ ...outage, gateways: [{ ...gateway, allowedIps: [block] }] });
+    expect(dnsOf(carrying("10.80.0.48/28"))).toEqual(["fd80::1"]);
+    expect(dnsOf(carrying("10.0.0.0/8"))).toEqual(["10.80.0.53", "fd80::1"]);
+    expect(dnsOf(outage, unknownNetwork)).toEqual([]);
+    expect(dnsOf(configuration)).toEqual([]);
+  });
+
+  test("leave the router of the network in an unserved block", () => {
+    const local = { resolvers: new Set<string>(), routers: new Set(["10.80.0.1"]) };
+    expect(isClosedToNames(outage, local, "10.80.0.1")).toBe(false);
   });
 });
 

@@ -1,11 +1,12 @@
 /** The desired state of the machine for a configuration. This module has no side effects. */
 
-import { canonicalAddress, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
+import { canonicalAddress, type IpBlock, isWithin, parseIpBlock } from "@gatehouse/addresses/ip-block";
 import { nonRoutableBlocks } from "@gatehouse/addresses/special-purpose";
 import type { NamedAddresses } from "@gatehouse/agent-core/dns/named-services";
 import type { WantedPeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { DeviceConfiguration, DeviceGateway } from "@gatehouse/contract/records/device-configuration";
 import type { LocalNetwork } from "./local-network.ts";
+import { gatewaysAndUnserved, unservedId, unservedKey } from "./unserved-peer.ts";
 
 /** A port of an address that must never be reached through the tunnel. */
 export interface BypassRoute {
@@ -55,8 +56,8 @@ export function wantedTunnel(
   configuration: DeviceConfiguration,
   { named, pathTo, controlPlane, local }: TunnelInputs,
 ): WantedTunnel {
-  const { ipv4, ipv6, gateways, internet } = configuration;
-  const { namedOf, unreachable } = namedByGateway(configuration, named, local);
+  const { ipv4, ipv6, gateways, internet, unserved } = configuration;
+  const namedOf = namedByGateway(configuration, named, local);
   const peers = new Map<string, WantedPeer>();
   const paths: BypassRoute[] = [];
   for (const gateway of gateways) {
@@ -71,13 +72,20 @@ export function wantedTunnel(
     const bypass = path === undefined ? undefined : bypassRouteOf(path, "udp");
     if (bypass !== undefined) paths.push(bypass);
   }
-  // WireGuard drops packets without a matching peer.
-  const routes = [...[...peers.values()].flatMap(({ allowedIps }) => allowedIps), ...unreachable];
-  const ofNames = new Set([...[...namedOf.values()].flat(), ...unreachable]);
+  const carried = new Set([...peers.values()].flatMap(({ allowedIps }) => allowedIps));
+  const closed = [...(unserved?.addresses ?? []), ...(namedOf.get(unservedId) ?? [])].filter(
+    (one) => !carried.has(one),
+  );
+  if (closed.length > 0) peers.set(unservedKey, { endpoint: undefined, allowedIps: closed });
+  const routes = [...peers.values()].flatMap(({ allowedIps }) => allowedIps);
+  const ofNames = new Set([...namedOf.values()].flat());
+  const blocks = parsed(routes);
+  const dropped = new Set(closed);
+  const isDropped = (address: string) => dropped.size > 0 && dropped.has(longestBlock(address, routes) ?? "");
+  // The device may need DNS to find the control plane. Questions for unserved names are answered on the device.
   const resolvers = [...local.resolvers, ...local.routers]
-    .filter((address) => ofNames.has(asBlock(address)))
+    .filter((address) => ofNames.has(asBlock(address)) || isDropped(address))
     .flatMap((address) => dnsPorts.map((port) => ({ address, ...port })));
-  const blocks = routes.map(parseIpBlock).filter((block) => block !== undefined);
   return {
     addresses: [asBlock(ipv4), asBlock(ipv6)],
     peers,
@@ -89,10 +97,13 @@ export function wantedTunnel(
   };
 }
 
-/** Returns the gateway that resolves each name of a configuration: the first one that lists it. */
-export function gatewaysOfNames({ gateways }: DeviceConfiguration): Readonly<Record<string, string>> {
+/**
+ * Returns the gateway that resolves each name of a configuration: the first one that lists it. The id of unserved names
+ * is `unservedId`.
+ */
+export function gatewaysOfNames(configuration: DeviceConfiguration): Readonly<Record<string, string>> {
   const found: Record<string, string> = {};
-  for (const { gateway, names } of gateways) {
+  for (const { gateway, names } of gatewaysAndUnserved(configuration)) {
     for (const name of names) if (!Object.hasOwn(found, name)) found[name] = gateway;
   }
   return found;
@@ -124,49 +135,59 @@ function carrierOf(
   return routers.has(address) ? "none" : "name";
 }
 
-function isInBlock({ gateways }: DeviceConfiguration, address: string): boolean {
-  const blocks = gateways.flatMap(({ allowedIps }) => allowedIps.map(parseIpBlock));
-  return isWithin(
-    address,
-    blocks.filter((block) => block !== undefined),
-  );
+function isInBlock(configuration: DeviceConfiguration, address: string): boolean {
+  return isWithin(address, parsed(gatewaysAndUnserved(configuration).flatMap(({ allowedIps }) => allowedIps)));
 }
 
-interface NamedBlocks {
-  /** The blocks that each gateway carries. */
-  readonly namedOf: ReadonlyMap<string, readonly string[]>;
-  /**
-   * The blocks of addresses that a router of the machine also has, since the machine moved to another network. Packets
-   * for these addresses may be for either machine, so the device drops them.
-   */
-  readonly unreachable: readonly string[];
+/** Returns the longest of these blocks that contains an address. The kernel and WireGuard select it. */
+function longestBlock(address: string, texts: readonly string[]): string | undefined {
+  let longest: { readonly text: string; readonly prefixLength: number } | undefined;
+  for (const text of texts) {
+    const block = parseIpBlock(text);
+    if (block === undefined || block.prefixLength <= (longest?.prefixLength ?? -1)) continue;
+    if (isWithin(address, [block])) longest = { text, prefixLength: block.prefixLength };
+  }
+  return longest?.text;
+}
+
+function parsed(blocks: readonly string[]): readonly IpBlock[] {
+  return blocks.map(parseIpBlock).filter((block) => block !== undefined);
 }
 
 /**
  * Returns the addresses of names, as blocks, by the gateway that carries them. As in gateways, an exact name takes
- * precedence over the longest wildcard. Addresses that the configuration assigns explicitly are not included.
+ * precedence over the longest wildcard. Names of gateways take precedence over unserved names. Addresses that the
+ * configuration assigns explicitly are not included.
+ *
+ * An address that a router of the machine also has, since the machine moved to another network, is blocked. Packets for
+ * the address may be for either machine.
  */
-function namedByGateway(configuration: DeviceConfiguration, named: NamedAddresses, local: LocalNetwork): NamedBlocks {
+function namedByGateway(
+  configuration: DeviceConfiguration,
+  named: NamedAddresses,
+  local: LocalNetwork,
+): ReadonlyMap<string, readonly string[]> {
   const gatewayOf = gatewaysOfNames(configuration);
-  const { ipv4, ipv6, gateways } = configuration;
+  const { ipv4, ipv6 } = configuration;
+  const gateways = gatewaysAndUnserved(configuration);
   const taken = new Set([ipv4, ipv6, ...gateways.flatMap(({ addresses }) => addresses)].map(asBlock));
   for (const { allowedIps } of gateways) for (const block of allowedIps) taken.add(block);
   const found = new Map<string, string[]>();
-  const unreachable: string[] = [];
+  const precedence = (key: string) => (gatewayOf[key] === unservedId ? 0 : weight(key));
   for (const [text, keys] of named) {
     const address = canonicalAddress(text) ?? text;
     const block = asBlock(address);
-    const [key] = [...keys].sort((left, right) => weight(right) - weight(left));
+    const [key] = [...keys].sort((left, right) => precedence(right) - precedence(left));
     const gateway = key === undefined ? undefined : gatewayOf[key];
     if (gateway === undefined || taken.has(block) || isWithin(address, nonRoutableBlocks)) continue;
     const carrier = carrierOf(configuration, local, address);
-    if (carrier === "none") unreachable.push(block);
-    if (carrier !== "name") continue;
-    const known = found.get(gateway) ?? [];
+    if (carrier === "block") continue;
+    const id = carrier === "none" ? unservedId : gateway;
+    const known = found.get(id) ?? [];
     known.push(block);
-    found.set(gateway, known);
+    found.set(id, known);
   }
-  return { namedOf: found, unreachable };
+  return found;
 }
 
 function weight(name: string): number {

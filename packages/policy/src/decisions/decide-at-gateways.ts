@@ -2,8 +2,9 @@ import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import { decisionCost, finish, type Work } from "../work.ts";
-import { deciding, decidingForResource, gatewaysInOrder } from "./decide.ts";
+import { type DecisionOfPolicy, deciding, decidingForResource, gatewaysInOrder } from "./decide.ts";
 import type { Decision } from "./decision.ts";
+import { gatewaysOf } from "./policy-gateways.ts";
 import type { AccessRequest } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 import { resolvePrincipal } from "./resolve-principal.ts";
@@ -35,7 +36,13 @@ export function* decidingAtGateways(
   if (typeof principal === "string" || denied !== undefined || subject.kind === "site") {
     return yield* deciding(model, request);
   }
-  return yield* decidingForResourceAtGateways(model, request, principal, resource, observed);
+  return (yield* decidingForResourceAtGateways(model, request, principal, resource, observed)).decision;
+}
+
+export interface DecisionAtGateways {
+  readonly decision: Decision;
+  /** Whether a gateway may carry the traffic when it is in service. */
+  readonly mayCarry: (gatewayId: string) => boolean;
 }
 
 /** Decides like `decidingAtGateways`, for a device whose principal and destination are already resolved. */
@@ -45,27 +52,37 @@ export function* decidingForResourceAtGateways(
   principal: Principal,
   resource: CompiledResource | undefined,
   observed: ReadonlyMap<string, string>,
-): Work<Decision> {
+): Work<DecisionAtGateways> {
   yield decisionCost;
-  const decision = yield* decidingForResource(model, request, principal, resource);
-  if (observed.size === 0) return decision;
+  const own = yield* decidingForResource(model, request, principal, resource);
+  const { decision } = own;
   // The device itself applies these modes, by the control plane's address.
-  if (decision.mode === "LOCAL" || decision.mode === "RESTRICTED") return decision;
-  const byAddress = new Map<string, Decision>();
+  if (observed.size === 0 || decision.mode === "LOCAL" || decision.mode === "RESTRICTED") {
+    return { decision, mayCarry: (id) => isOf(own, resource, id) };
+  }
+  const byAddress = new Map<string, DecisionOfPolicy>();
   for (const sourceIp of new Set(observed.values())) {
     yield decisionCost;
     byAddress.set(sourceIp, yield* decidingForResource(model, { ...request, sourceIp }, principal, resource));
   }
-  const at = (gatewayId: string) => byAddress.get(observed.get(gatewayId) ?? "") ?? decision;
+  const at = (gatewayId: string) => byAddress.get(observed.get(gatewayId) ?? "") ?? own;
+  const mayCarry = (id: string) => isOf(at(id), resource, id);
+  const gatewaysAt = (id: string) => at(id).decision.gateways;
   const ofResource = resource === undefined ? [] : gatewaysInOrder(model, resource, principal.key);
-  const ofOthers = [...observed.keys()].sort().flatMap((id) => at(id).gateways);
+  const ofOthers = [...observed.keys()].sort().flatMap(gatewaysAt);
   const candidates = new Set([...ofResource, ...decision.gateways, ...ofOthers]);
-  const gateways = [...candidates].filter((id) => at(id).gateways.includes(id));
+  const gateways = [...candidates].filter((id) => gatewaysAt(id).includes(id));
   const [first = decision.gateways[0]] = gateways;
-  const { validUntil: _, ...own } = first === undefined ? decision : at(first);
-  const reasons = own.allowed && first !== undefined && gateways.length === 0 ? unreachable : own.reasons;
-  const validUntil = Math.min(...[decision, ...byAddress.values()].map((one) => one.validUntil ?? never));
-  return { ...own, reasons, gateways, ...(validUntil === never ? {} : { validUntil }) };
+  const { validUntil: _, ...base } = first === undefined ? decision : at(first).decision;
+  const reasons = base.allowed && first !== undefined && gateways.length === 0 ? unreachable : base.reasons;
+  const all = [own, ...byAddress.values()].map((one) => one.decision.validUntil ?? never);
+  const validUntil = Math.min(...all);
+  const result = { ...base, reasons, gateways, ...(validUntil === never ? {} : { validUntil }) };
+  return { decision: result, mayCarry };
+}
+
+function isOf({ policy }: DecisionOfPolicy, resource: CompiledResource | undefined, gatewayId: string): boolean {
+  return policy !== undefined && gatewaysOf(policy, resource).includes(gatewayId);
 }
 
 const never = Number.POSITIVE_INFINITY;

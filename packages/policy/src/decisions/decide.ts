@@ -11,6 +11,7 @@ import { decisionCost, policyCost, type Work, yieldAfter } from "../work.ts";
 import { Candidates } from "./candidates.ts";
 import type { Decision, DecisionReason } from "./decision.ts";
 import { automaticOrder } from "./gateway-order.ts";
+import { gatewaysOf } from "./policy-gateways.ts";
 import type { AccessRequest, Subject } from "./request.ts";
 import { resolveDestination } from "./resolve-destination.ts";
 import { resolvePrincipal } from "./resolve-principal.ts";
@@ -97,7 +98,13 @@ export function* deciding(model: Model, request: AccessRequest): Work<Decision> 
   if (hasEnded(principal, request.now)) return denied("device_session_ended");
   const { resource, denied: reason } = resolveDestination(model, request.destination);
   if (reason !== undefined) return timed(denied(reason, resource), principal.endsAt);
-  return yield* decidingForResource(model, request, principal, resource);
+  return (yield* decidingForResource(model, request, principal, resource)).decision;
+}
+
+/** A decision, and the policy that made it; undefined: no policy did. */
+export interface DecisionOfPolicy {
+  readonly decision: Decision;
+  readonly policy: CompiledPolicy | undefined;
 }
 
 /** Decides like `decideForResource`, as work that can be suspended. Yields the cost of policies only. */
@@ -106,13 +113,17 @@ export function* decidingForResource(
   request: AccessRequest,
   principal: Principal,
   resource: CompiledResource | undefined,
-): Work<Decision> {
-  if (hasEnded(principal, request.now)) return denied("device_session_ended");
+): Work<DecisionOfPolicy> {
+  if (hasEnded(principal, request.now)) return { decision: denied("device_session_ended"), policy: undefined };
   const type = policyTypeFor(principal, resource);
-  if (type === undefined) return denied("no_resource");
+  if (type === undefined) return { decision: denied("no_resource"), policy: undefined };
   const list = model.policies[type];
+  const by = (policy: CompiledPolicy | undefined, validUntil: number): DecisionOfPolicy => ({
+    decision: timed(decidedBy(model, policy, principal, resource), validUntil),
+    policy,
+  });
   const candidates = Candidates.of(list, principal, resource);
-  if (candidates === undefined) return timed(decidedBy(model, list.fallback, principal, resource), principal.endsAt);
+  if (candidates === undefined) return by(list.fallback, principal.endsAt);
   const circumstances = new Circumstances({ model, request, principal, resource });
   let deciding = list.fallback;
   let spent = 0;
@@ -127,7 +138,7 @@ export function* decidingForResource(
     spent = 0;
   }
   if (spent > 0) yield spent;
-  return timed(decidedBy(model, deciding, principal, resource), circumstances.validUntil);
+  return by(deciding, circumstances.validUntil);
 }
 
 function decidedBy(
@@ -221,7 +232,9 @@ function allowedBy(
   key: string,
 ): Decision {
   if (policy.facts.type === "INTERNET") return internetDecision(model, policy, resource, key);
-  const gateways = gatewaysFor(model, policy, resource, key);
+  // The gateways that can carry the traffic now (contract, "Policy evaluation", step 5).
+  const gateways =
+    resource === undefined ? noGateways : gatewaysInOrder(model, resource, key, gatewaysOf(policy, resource));
   return decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways);
 }
 
@@ -236,22 +249,9 @@ function internetDecision(
   if (mode === "RESTRICTED") return { ...decided(policy, resource, restricted, noGateways), mode };
   if (mode === "LOCAL") return { ...decided(policy, resource, allowed, noGateways), mode };
   const isResourcesOwn = resource !== undefined && resource.facts.gateways.length > 0;
-  const gateways = isResourcesOwn ? gatewaysFor(model, policy, resource, key) : onlineOf(model, policy.facts.gateways);
+  const usable = gatewaysOf(policy, resource);
+  const gateways = isResourcesOwn ? gatewaysInOrder(model, resource, key, usable) : onlineOf(model, usable);
   return { ...decided(policy, resource, gateways.length === 0 ? unreachable : allowed, gateways), mode };
-}
-
-/** The gateways that can carry the traffic now, in the order to try them (contract, "Policy evaluation", step 5). */
-function gatewaysFor(
-  model: Model,
-  policy: CompiledPolicy,
-  resource: CompiledResource | undefined,
-  key: string,
-): readonly string[] {
-  if (resource === undefined) return noGateways;
-  const { gateways } = resource.facts;
-  const named = policy.facts.gateways;
-  const usable = named.length === 0 ? gateways : gateways.filter((id) => named.includes(id));
-  return gatewaysInOrder(model, resource, key, usable);
 }
 
 /**

@@ -1,3 +1,4 @@
+import { gatewaysOf } from "../decisions/policy-gateways.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
@@ -91,14 +92,4 @@ function deviceStep(
 /** Whether a rule can be met. A missing rule and a rule of type DENY cannot. */
 function canBeMet(rule: CompiledRule | undefined): boolean {
   return rule !== undefined && rule.facts.type !== "DENY";
-}
-
-/** The gateways of an allowed request (contract, "Policy evaluation", steps 4 and 5), whatever their status. */
-function gatewaysOf({ facts }: CompiledPolicy, resource: CompiledResource | undefined): readonly string[] {
-  if (!facts.action) return [];
-  const own = resource?.facts.gateways ?? [];
-  const isInternet = facts.type === "INTERNET";
-  if (isInternet && facts.mode !== "INTERNET_ACCESS_POINT") return [];
-  if (isInternet && own.length === 0) return facts.gateways;
-  return facts.gateways.length === 0 ? own : own.filter((id) => facts.gateways.includes(id));
 }

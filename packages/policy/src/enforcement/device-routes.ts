@@ -39,6 +39,17 @@ export function servingGateways(model: Model, { gateways }: Pick<RouteInputs, "g
   return new Set(serving);
 }
 
+/** Whether a gateway exists and has applied a configuration, or was taken out of service before. */
+function isDeployed(model: Model, gatewayId: string): boolean {
+  const status = model.gateways.get(gatewayId)?.status;
+  return status !== undefined && status !== "PENDING";
+}
+
+/** The gateways that devices need for a resource, even while they are out of service. */
+export function deployedGateways(model: Model): ReadonlySet<string> {
+  return new Set(Array.from(model.gateways.values(), ({ id }) => id).filter((id) => isDeployed(model, id)));
+}
+
 /** Computes the routes of `configuringDevice` without pausing. */
 export function deviceConfiguration(...inputs: Parameters<typeof configuringDevice>): DeviceConfiguration | undefined {
   return finish(configuringDevice(...inputs));
@@ -47,7 +58,9 @@ export function deviceConfiguration(...inputs: Parameters<typeof configuringDevi
 /**
  * The routes to everything that a device may reach now. Each address has one gateway: the first gateway of the decision
  * that the device can reach. The other gateways are prepared for the traffic, so failover only replaces the first
- * gateway. The work can be suspended between two policies.
+ * gateway. Addresses of private resources that the device may reach, but that no gateway in service carries, are
+ * unserved: the local network must not get their traffic. Gateways that were never deployed do not count. The work can
+ * be suspended between two policies.
  *
  * @param now milliseconds since 1970
  * @param previous if given, resources that are balanced by load stay on their gateway until a gateway fails or returns
@@ -75,6 +88,7 @@ export function* configuringDevice(
   const sticky = previous === undefined ? undefined : new StickyGateways(previous);
   const observed = sourcesAtGateways(sources);
   let validUntil = Number.POSITIVE_INFINITY;
+  const unserved: CompiledResource[] = [];
   const gatewayFor = function* (resource: CompiledResource | undefined): Work<string | undefined> {
     const request: AccessRequest = {
       subject: { kind: "device", deviceId },
@@ -83,12 +97,15 @@ export function* configuringDevice(
       ...(sourceIp === null ? {} : { sourceIp }),
       ...(country === null ? {} : { country }),
     };
-    const decision = yield* decidingForResourceAtGateways(model, request, principal, resource, observed);
+    const { decision, mayCarry } = yield* decidingForResourceAtGateways(model, request, principal, resource, observed);
     validUntil = Math.min(validUntil, decision.validUntil ?? validUntil);
     const found = decision.gateways.filter((id) => canBeFound(inputs.gateways, id));
-    const current =
-      resource === undefined ? undefined : sticky?.choice(resource, () => routes.firstFree(resource), found);
-    return current ?? found[0];
+    if (resource === undefined) return found[0];
+    const isCarrier = (id: string) => isDeployed(model, id) && mayCarry(id);
+    if (found.length === 0 && resource.type === "PRIVATE" && resource.facts.gateways.some(isCarrier)) {
+      unserved.push(resource);
+    }
+    return sticky?.choice(resource, () => routes.firstFree(resource), found) ?? found[0];
   };
   for (const resource of inOrderOfCreation(model.resources)) {
     const gateway = yield* gatewayFor(resource);
@@ -100,6 +117,7 @@ export function* configuringDevice(
     ipv4,
     ipv6,
     gateways: routes.gateways(internet),
+    ...routes.unserved(unserved),
     ...(internet === undefined ? {} : { internet }),
     ...(validUntil === Number.POSITIVE_INFINITY ? {} : { validUntil }),
     ...session,
@@ -205,6 +223,17 @@ class RouteTable {
       const { allowedIps, names } = this.#through(gatewayId);
       (range === undefined ? names : allowedIps).push(key);
     }
+  }
+
+  /** @param unserved resources without a gateway. Addresses are excluded that have a gateway */
+  unserved(unserved: readonly CompiledResource[]): Pick<DeviceConfiguration, "unserved"> {
+    const addresses = new Set<string>();
+    const names = new Set<string>();
+    for (const { key, range } of unserved.flatMap((resource) => this.#addresses.of(resource))) {
+      if (!this.#taken.has(key)) (range === undefined ? names : addresses).add(key);
+    }
+    if (addresses.size + names.size === 0) return {};
+    return { unserved: { addresses: [...addresses].sort(), names: [...names].sort() } };
   }
 
   /** @param internet the gateway for the internet, which is included even without other addresses */

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import type { LinkedReplicas } from "./linked-replicas.ts";
 import { makeId, publicKey, unique } from "./operations/test-records.ts";
+import type { SimulatedKey } from "./simulated-agent.ts";
 import { SimulatedDevice } from "./simulated-device.ts";
 import { until } from "./until.ts";
 
@@ -9,8 +10,9 @@ export const block = "10.20.30.0/24";
 
 /** Functions for tests that connect devices to replicas. */
 export function linkedDevices(replicas: LinkedReplicas) {
-  async function newDevice(url = replicas.url) {
-    const key = publicKey();
+  /** @param proved the key of a device that uses the latest version of the protocol */
+  async function newDevice(url = replicas.url, proved?: SimulatedKey) {
+    const key = proved?.publicKey ?? publicKey();
     const userId = await makeId("user", replicas.client);
     const made = await replicas.client.post("/tenants/devices", {
       name: unique("Laptop"),
@@ -21,6 +23,7 @@ export function linkedDevices(replicas: LinkedReplicas) {
     expect(made.status, made.text).toBe(201);
     const { id } = made.body;
     const device = new SimulatedDevice({ url, deviceId: id, token: await rotate(id), publicKey: key });
+    if (proved !== undefined) device.useKey(proved);
     replicas.opened.push(device);
     return { id: id as string, userId, device };
   }

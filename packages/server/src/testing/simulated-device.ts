@@ -55,7 +55,7 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
   readonly explained: DeviceAnswer[] = [];
 
   constructor(options: SimulatedDeviceOptions) {
-    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[2] }, options.url, options.token);
+    super({ path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[3] }, options.url, options.token);
     this.#options = options;
     this.publicKey = options.publicKey;
   }
@@ -93,9 +93,17 @@ export class SimulatedDevice extends SimulatedAgent<DeviceMessage, DeviceServerM
     this.send({ type: "question", number: this.nextSequence(), to });
   }
 
-  /** Uses the latest version of the protocol, and proves this key. @param former the key that it replaces */
-  useKey(key: SimulatedKey, former?: SimulatedKey): void {
-    this.endpoint = { path: deviceLinkPath, subprotocol: deviceLinkSubprotocols[0] };
+  /**
+   * Uses the latest version of the protocol, or another one, and proves this key.
+   *
+   * @param former the key that it replaces
+   */
+  useKey(
+    key: SimulatedKey,
+    former?: SimulatedKey,
+    subprotocol: (typeof deviceLinkSubprotocols)[number] = deviceLinkSubprotocols[0],
+  ): void {
+    this.endpoint = { path: deviceLinkPath, subprotocol };
     this.publicKey = key.publicKey;
     this.answerChallenge = (challenge) => {
       this.challenges.push(challenge);

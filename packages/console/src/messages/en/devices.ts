@@ -80,6 +80,9 @@ export const devices = {
     gateway: "Gateway",
     names: "Resolved names",
     title: "Routes",
+    unserved:
+      "No gateway in service carries the resources of this device. It gets routes again when a gateway returns.",
+    unservedTitle: "No gateway in service",
   },
   tags: {
     help: "Admission rules read them as <code>device.tags</code>. Lower-case letters, digits and . _ : - only.",

@@ -57,6 +57,8 @@ export const my = {
     secret:
       "The file is shown only now, and is not stored. A person who has it can connect as you. Do not send it to anybody.",
     tooLong: "Download the file, and import it into the WireGuard app. It is too long for a QR code.",
+    unserved:
+      "No gateway in service carries the resources of this device. Update its file here when a gateway is in service again.",
     updateIntro:
       "The file is not updated by itself. If you cannot reach something that this page shows as available, update the file.",
     updateTitle: "Update file for “{{name}}”",

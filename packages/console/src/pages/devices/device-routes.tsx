@@ -38,8 +38,8 @@ export function DeviceRoutes({ id }: { readonly id: string }) {
         <EmptyState
           isPart
           empty={{
-            title: t("devices.routes.emptyTitle"),
-            text: t("devices.routes.empty"),
+            title: t(data.unserved === undefined ? "devices.routes.emptyTitle" : "devices.routes.unservedTitle"),
+            text: t(data.unserved === undefined ? "devices.routes.empty" : "devices.routes.unserved"),
             guide: "device#routes",
           }}
         />

@@ -20,6 +20,17 @@ test("rotates the token of a device, and shows the new one once", async () => {
   expect(mockApi.received("rotateDeviceToken")).toMatchObject([{ ifMatch: etag }]);
 });
 
+test("says that no gateway in service carries the resources of a device", async () => {
+  const none = { device: id, ipv4: "100.64.0.2", ipv6: "fd00::2", gateways: [] };
+  const unserved = { addresses: ["192.0.2.0/24"], names: [] };
+  mockApi.answer("get", "/tenants/devices/{id}", device);
+  mockApi.answer("get", "/tenants/devices/{id}/configuration", { ...none, unserved });
+  openConsole(`/devices/${id}`);
+  const panel = await findPanel(t("devices.routes.title"));
+  await panel.findByText(t("devices.routes.unserved"));
+  expect(panel.queryByText(t("devices.routes.empty"))).toBeNull();
+});
+
 test("shows the routes of a device by gateway", async () => {
   const gateway = sample("Gateway", { id: newId(), name: "Berlin" });
   mockApi.answer("get", "/tenants/devices/{id}", device);

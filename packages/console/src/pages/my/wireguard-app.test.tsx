@@ -122,6 +122,16 @@ test("says that a WireGuard app never reaches what needs the agent", async () =>
   expect(screen.queryByText(t("my.app.noGateways"))).toBeNull();
 });
 
+test("says that no gateway in service carries the resources of a WireGuard app", async () => {
+  const unserved = { addresses: ["192.0.2.0/24"], names: [] };
+  mockApi.answer("get", "/tenants/my/devices/{id}/configuration", { ...routes, gateways: [], unserved });
+  const user = openConsole("/my");
+  await click(user, t("my.devices.add"));
+  await fill(user, t("my.app.name"), "Phone");
+  await click(user, t("my.app.create"));
+  await screen.findByText(t("my.app.unserved"));
+});
+
 test("shows why a device cannot be added, and keeps the form", async () => {
   mockApi.answer("post", "/tenants/my/devices", problem("device_limit_reached", { detail: "The limit is 5." }));
   const user = openConsole("/my");

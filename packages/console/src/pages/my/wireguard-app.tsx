@@ -97,7 +97,7 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
       <Stack>
         {routes.gateways.length === 0 && (
           <Warning role="status">
-            {device.approval === "pending" ? t("my.app.pending") : <NoGateways device={device} />}
+            {device.approval === "pending" ? t("my.app.pending") : <NoGateways device={device} routes={routes} />}
           </Warning>
         )}
         {text.length <= qrCharacters ? (
@@ -134,9 +134,11 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
 const mostExplained = 5;
 
 /** Says that the device reaches nothing, and whether it ever can. */
-function NoGateways({ device: { id } }: { readonly device: Pick<MyDevice, "id"> }) {
+function NoGateways({ device: { id }, routes }: { readonly device: Pick<MyDevice, "id">; readonly routes: Routes }) {
+  const isUnserved = (routes.unserved?.addresses.length ?? 0) > 0;
   const { data: needsAgent = false } = useQuery({
     queryKey: ["/tenants/my/access", id, "needs agent"],
+    enabled: !isUnserved,
     queryFn: async ({ signal }) => {
       const found = await api.get("/tenants/my/access", { query: { device: id, limit: mostExplained }, signal });
       const answers = found.data.map((resource) =>
@@ -147,6 +149,7 @@ function NoGateways({ device: { id } }: { readonly device: Pick<MyDevice, "id"> 
       return isAll && reasons.every((missing) => missing.some(({ kind }) => kind === "agent_required"));
     },
   });
+  if (isUnserved) return t("my.app.unserved");
   return t(needsAgent ? "my.app.needsAgent" : "my.app.noGateways");
 }
 
@@ -211,7 +214,7 @@ function Gateways({ device, routes }: { readonly device: MyDevice; readonly rout
   if (text === "") {
     return (
       <Text>
-        <NoGateways device={device} />
+        <NoGateways device={device} routes={routes} />
       </Text>
     );
   }

@@ -1,4 +1,9 @@
-import { type RoutedDevice, type RouteInputs, servingGateways } from "@gatehouse/policy/enforcement/device-routes";
+import {
+  deployedGateways,
+  type RoutedDevice,
+  type RouteInputs,
+  servingGateways,
+} from "@gatehouse/policy/enforcement/device-routes";
 import { isNewObservation, type Observation, withObservations } from "@gatehouse/policy/enforcement/device-sources";
 import type { GatewayLink } from "@gatehouse/policy/enforcement/links";
 import { withUsableKeys } from "@gatehouse/policy/enforcement/usable-keys";
@@ -74,6 +79,7 @@ export class DeviceRouteInputs {
   #prefix: string | undefined;
   #lifeMs = 0;
   #serving: ReadonlySet<string> = new Set();
+  #deployed: ReadonlySet<string> = new Set();
   /** The number of refreshes. */
   #epoch = 0;
   /** The refresh in which each resource was last changed. */
@@ -216,6 +222,10 @@ export class DeviceRouteInputs {
     this.#serving = servingGateways(current.model, this.routeInputs);
     // Compares states instead of changes: the model may already reflect changes that are yet to be notified.
     const hasStarted = [...this.#serving].some((id) => !before.has(id));
+    const deployedBefore = this.#deployed;
+    this.#deployed = deployedGateways(current.model);
+    // Devices block the addresses of a deployed gateway that is out of service.
+    const hasDeployed = [...this.#deployed].some((id) => !deployedBefore.has(id));
     const stopped = [...before].filter((id) => !this.#serving.has(id));
     const hasRelayPorts = [...this.#gateways.values()].some(({ relayPort }) => relayPort !== null);
     // A relay is on no route itself, but devices try the relays in service first.
@@ -224,6 +234,7 @@ export class DeviceRouteInputs {
       gatewayIds === undefined ||
       changed.hasAnyOf(concernsEverybody) ||
       hasStarted ||
+      hasDeployed ||
       (hasRelayPorts && (movedGateways.size > 0 || hasRelayStopped));
     return {
       concerned: {

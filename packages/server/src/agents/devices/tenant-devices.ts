@@ -5,6 +5,7 @@ import {
   type DeviceMessage,
   type DeviceQuestion,
   deviceQuestionsVersion,
+  deviceUnservedVersion,
 } from "@gatehouse/agent-protocol/device/frames";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
@@ -28,6 +29,7 @@ import type { DeviceConnection, DeviceReason } from "./device-connection.ts";
 import { DeviceQuestions } from "./device-questions.ts";
 import { type Concerned, DeviceRouteInputs } from "./device-route-inputs.ts";
 import { DeviceSession, type WantedRoutes } from "./device-session.ts";
+import { areRoutesConcerned } from "./route-concern.ts";
 
 /** The time to the next attempt after the database failed, in milliseconds. */
 const retryMs = 500;
@@ -237,14 +239,11 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
     return waiting;
   }
 
-  /**
-   * A gateway that leaves service concerns only the devices with a route through it, which spares the others the
-   * computation.
-   */
   #isConcerned({ agent, routes }: DeviceConnection, { everybody, devices, users, gateways }: Concerned): boolean {
     if (everybody || devices.has(agent.agentId)) return true;
     if (users.has(this.#inputs.model.devices.get(agent.agentId)?.facts.userId ?? "")) return true;
-    return gateways.size > 0 && routes?.configuration.gateways.some(({ gateway }) => gateways.has(gateway)) === true;
+    if (routes === undefined || gateways.size === 0) return false;
+    return areRoutesConcerned(routes.configuration, gateways, this.#inputs.model);
   }
 
   /** Called only after the device's key was checked: the token alone does not identify the device. */
@@ -323,7 +322,7 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
       this.#due.add(dueAt, connection);
       this.#timer.set(this.#due.next);
     }
-    const offered = connection.version >= deviceQuestionsVersion ? content : withoutSession(content);
+    const offered = contentFor(connection.version, content);
     return { content: offered, hash: deviceContentHash(offered, this.#options.sha256), generation, lifeMs };
   }
 
@@ -338,8 +337,13 @@ export class TenantDevices implements TenantAgents<DeviceMessage, DeviceConnecti
 }
 
 /** Earlier agents refuse configurations with properties that they do not know. */
-function withoutSession({ sessionEndsAt: _, ...content }: DeviceConfiguration): DeviceConfiguration {
-  return content;
+function contentFor(version: number, content: DeviceConfiguration): DeviceConfiguration {
+  const { unserved, sessionEndsAt, ...known } = content;
+  return {
+    ...known,
+    ...(unserved === undefined || version < deviceUnservedVersion ? {} : { unserved }),
+    ...(sessionEndsAt === undefined || version < deviceQuestionsVersion ? {} : { sessionEndsAt }),
+  };
 }
 
 /** @returns undefined if the device may stay connected */
