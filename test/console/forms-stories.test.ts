@@ -17,7 +17,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await inDialog(visit, "Create").click();
     await page.getByRole("alert").waitFor();
     await page.getByRole("textbox", { name: "Ports" }).fill("8443");
-    await button(visit, "Add ports").click();
+    await button(visit, "Add more ports").click();
     await page.getByRole("combobox", { name: "Protocol 2" }).click();
     await page.getByRole("option", { name: "UDP" }).click();
     await page.getByRole("textbox", { name: "Ports 2" }).fill("5000-5100");

@@ -55,7 +55,9 @@ function Confirmation() {
   if (recovers) return <Recovery personId={session?.user?.id} back={() => setRecovers(false)} />;
   return (
     <Stack>
-      <Text>{t("signIn.stepUp.text")}</Text>
+      <Text size="sm" c="dimmed">
+        {t("signIn.stepUp.text")}
+      </Text>
       {atProvider && <Text c="dimmed">{t("signIn.stepUp.providerText")}</Text>}
       {error !== undefined && <ProblemNotice error={error} />}
       <Anchor component="button" type="button" style={{ alignSelf: "start" }} onClick={() => setRecovers(true)}>
@@ -119,7 +121,9 @@ function Recovery({ personId, back }: RecoveryProps) {
     return (
       <Stack>
         <Text fw={600}>{t("signIn.page.recoveryNext")}</Text>
-        <Text>{t("signIn.account.recoveryText")}</Text>
+        <Text size="sm" c="dimmed">
+          {t("signIn.account.recoveryText")}
+        </Text>
         <Code block>{recovered.recoveryCode}</Code>
         <Group justify="flex-end">
           <CopyText text={recovered.recoveryCode} variant="default">

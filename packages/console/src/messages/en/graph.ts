@@ -82,13 +82,11 @@ export const graph = {
     denied: "Denied",
   },
   list: {
-    action: "Action",
     gateways: "Gateways",
     label: "Access as a list",
     noGateway: "No gateway",
     noResources: "No resources",
     noSubjects: "Nobody",
-    policy: "Policy",
     resources: "Resources",
     subjects: "Subjects",
   },

@@ -66,7 +66,7 @@ export function AddApp({ created }: { readonly created: (file: DeviceFile) => vo
   return (
     <form onSubmit={submit}>
       <Stack>
-        <Text>{t("my.app.intro")}</Text>
+        <Intro>{t("my.app.intro")}</Intro>
         <TextInput
           label={t("my.app.name")}
           placeholder={t("common.example", { value: t("my.app.nameExample") })}

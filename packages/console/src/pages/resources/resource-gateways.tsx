@@ -74,7 +74,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
   });
   const save = (gateways: readonly string[]) => change.mutate({ loadBalancingMode: mode, gateways });
   /**
-   * A change of the connected gateways can affect access, so it is reviewed first. A change of their priority is not.
+   * A disconnected gateway can affect access, so the change is reviewed first. A change of the priority is not.
    */
   const [pending, setPending] = useState<PendingChange>();
   const [connecting, { open, close }] = useDisclosure(false);
@@ -174,21 +174,7 @@ export function ResourceGateways({ resource, etag }: ResourceGatewaysProps) {
             }
           />
         )}
-        {connecting && (
-          <ConnectGateway
-            resource={resource.name}
-            connected={ids}
-            close={close}
-            connect={({ id, name }) => {
-              close();
-              setPending({
-                label: t("resources.gateways.connect", { name }),
-                title: t("resources.gateways.connectTitle", { gateway: name, resource: resource.name }),
-                gateways: [...ids, id],
-              });
-            }}
-          />
-        )}
+        {connecting && <ConnectGateway resource={resource} etag={etag} close={close} />}
         {pending !== undefined && (
           <ReviewDialog
             title={pending.title}

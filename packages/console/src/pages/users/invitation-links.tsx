@@ -7,6 +7,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { Intro } from "../../records/intro.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { csvOf, type LinkOfPerson } from "./links-csv.ts";
 
@@ -51,7 +52,7 @@ export function InvitationLinks({ emails, begun, close }: InvitationLinksProps) 
           />
         </Text>
       ) : (
-        <Text>{t("enrolmentLinks.many.text", { count: emails.length })}</Text>
+        <Intro>{t("enrolmentLinks.many.text", { count: emails.length })}</Intro>
       )}
       {links.length > 0 && (
         <Text aria-live="polite">
