@@ -49,6 +49,13 @@ beforeAll(async () => {
     new VirtualPasskey("http://localhost:8080"),
   );
   expect(enrolled.status).toBeLessThan(300);
+  await client.post("/tenants/access-tests", {
+    name: "Enforced",
+    enforced: true,
+    subject: { type: "user", id: userId },
+    resource: { type: "address", id: "192.0.2.1" },
+    expected: "allowed",
+  });
   await client.post("/tenants/domains", { domain: "example.com" });
   const provider = { name: "Provider", issuer: "https://login.example.com", clientId: "gatehouse" };
   await client.post("/tenants/identity-providers", provider);
@@ -158,10 +165,31 @@ test.each<[string, keyof typeof id, string, RegExp]>([
     /^The settings of the tenant differ from their latest entries/,
   ],
   [
+    "the deleted settings",
+    "none",
+    "DELETE FROM tenant_settings WHERE tenant_id = $1",
+    /^The settings of the tenant are gone/,
+  ],
+  [
+    "a deleted access test",
+    "none",
+    "DELETE FROM access_tests WHERE tenant_id = $1",
+    /^The access test .* is gone, but no entry records its deletion/,
+  ],
+  [
+    "a deleted role",
+    "none",
+    "DELETE FROM roles WHERE tenant_id = $1 AND type = 'BILLING'",
+    /^The tenant has 0 roles of the type BILLING/,
+  ],
+  [
     "the type of a role",
     "none",
     `DELETE FROM roles WHERE tenant_id = $1 AND type = 'BASIC';
-     UPDATE roles SET type = 'BASIC' WHERE tenant_id = $1 AND type = 'OWNER'`,
+     UPDATE roles SET type = 'BASIC' WHERE tenant_id = $1 AND type = 'OWNER';
+     INSERT INTO roles (tenant_id, id, created_at, updated_at, type, name, description)
+     SELECT tenant_id, gen_random_uuid(), created_at, updated_at, 'OWNER', 'Another', description FROM roles
+     WHERE tenant_id = $1 AND type = 'BASIC'`,
     /^The user .* holds the role BASIC/,
   ],
   [
