@@ -12,7 +12,7 @@ import { copyTenant } from "./testing/tenant-copy.queries.ts";
 import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "./testing/test-server.ts";
 import { VirtualPasskey } from "./testing/virtual-passkey.ts";
-import { verifyRecords } from "./verify-audit.ts";
+import { type TenantReport, type VerifyAuditOptions, verifyRecords } from "./verify-audit.ts";
 
 let folder: string;
 let own: TestDatabase;
@@ -84,17 +84,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function problems() {
+async function reportsOf(options: VerifyAuditOptions): Promise<readonly TenantReport[]> {
   const flags = { dataDir: folder, masterKey: testMasterKey.toString("base64") };
   const config = readConfig({ flags, environment: {} });
-  const options = { live: true, tenantId: tenant.id };
-  const found = [];
   const { signal } = new AbortController();
-  for await (const { findings } of verifyRecords(server.database, config, createLog("silent"), signal, options)) {
-    found.push(...findings);
-  }
-  return found;
+  return Array.fromAsync(verifyRecords(server.database, config, createLog("silent"), signal, options));
 }
+
+const problems = async () => (await reportsOf({ live: true, tenantId: tenant.id })).flatMap(({ findings }) => findings);
 
 const id = {
   key: () => keyId,
@@ -229,5 +226,23 @@ test.each<[string, keyof typeof id, string, RegExp]>([
     expect(found).toMatchObject([{ problem: "live", message: expect.stringMatching(message) }]);
   } finally {
     await restore();
+  }
+});
+
+test("a tenant that was inserted without a record is found", async () => {
+  const inserted = "01980000-0000-7000-8000-00000000abcd";
+  await owner.query(
+    `INSERT INTO tenants (id, created_at, updated_at, name, slug, owner_email)
+     SELECT $2, created_at, updated_at, 'Inserted', 'inserted', owner_email FROM tenants WHERE id = $1`,
+    [tenant.id, inserted],
+  );
+  try {
+    const expected = { problem: "empty", message: expect.stringMatching(/^The tenant has no record/) };
+    for (const options of [{}, { tenantId: inserted }]) {
+      const report = (await reportsOf(options)).find(({ tenantId }) => tenantId === inserted);
+      expect(report).toMatchObject({ problems: 1, findings: [expected] });
+    }
+  } finally {
+    await owner.query("DELETE FROM tenants WHERE id = $1", [inserted]);
   }
 });

@@ -306,27 +306,6 @@ test("an unchanged database has no problem", async () => {
   expect(await problemsOf({ live: true })).toEqual([]);
 });
 
-test("a tenant that was inserted without a record is found", async () => {
-  const id = "01980000-0000-7000-8000-00000000abcd";
-  await sql(
-    `INSERT INTO tenants (id, created_at, updated_at, name, slug, owner_email)
-     SELECT $2, created_at, updated_at, 'Inserted', 'inserted', owner_email FROM tenants WHERE id = $1`,
-    tenant.id,
-    id,
-  );
-  try {
-    const reports = await reportsOf(server.database);
-    const found = reports.find(({ tenantId }) => tenantId === id);
-    expect(found?.findings).toMatchObject([
-      { problem: "empty", message: expect.stringMatching(/^The tenant has no record/) },
-    ]);
-    expect(await reportsOf(server.database, { tenantId: id })).toMatchObject([{ tenantId: id, problems: 1 }]);
-  } finally {
-    await sql("DELETE FROM tenants WHERE id = $1", id);
-  }
-  expect(await problemsOf()).toEqual([]);
-});
-
 test.each(edits)("edit $name is found, and the running server does not sign it", async (each) => {
   const { name, edit, alone, message = /./ } = each;
   tenant = await signedTenant();

@@ -277,7 +277,7 @@ test.each([
     mockApi.install({ sendsMail: true });
     let isConfirmed = false;
     mockApi.answer("post", "/tenants/users", () =>
-      isConfirmed ? [sample("User")] : problem("recent_authentication_required"),
+      isConfirmed ? sample("User") : problem("recent_authentication_required"),
     );
     mockApi.acceptRecoveryCodes("next-recovery-code");
     const count = text.split("\n").length;
