@@ -88,7 +88,11 @@ async function reportsOf(options: VerifyAuditOptions): Promise<readonly TenantRe
   const flags = { dataDir: folder, masterKey: testMasterKey.toString("base64") };
   const config = readConfig({ flags, environment: {} });
   const { signal } = new AbortController();
-  return Array.fromAsync(verifyRecords(server.database, config, createLog("silent"), signal, options));
+  const reports: TenantReport[] = [];
+  for await (const report of verifyRecords(server.database, config, createLog("silent"), signal, options)) {
+    reports.push(report);
+  }
+  return reports;
 }
 
 const problems = async () => (await reportsOf({ live: true, tenantId: tenant.id })).flatMap(({ findings }) => findings);
