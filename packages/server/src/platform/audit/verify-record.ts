@@ -333,7 +333,7 @@ export class RecordVerifier {
       const message = "The last seal's hash is not the one that the tenant's next command would follow.";
       this.report({ problem: "head", position, message });
     } else if (counted !== generation) {
-      const message = `The tenant counts ${counted} generations, and the last seal has the generation ${generation}.`;
+      const message = `The tenant is at generation ${counted}, and its last seal has generation ${generation}.`;
       this.report({ problem: "head", position, message });
     }
     if (prunedCount !== this.#prunedThrough) {
