@@ -110,6 +110,8 @@ export interface Operation {
   readonly composite?: true;
   /** A person must have authenticated recently to call the operation. Requests with an API key are exempt. */
   readonly dangerous?: true;
+  /** The operation is dangerous if this field is true in its body, or in an item of its body. */
+  readonly dangerousWith?: string;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -197,13 +199,23 @@ export function refusesOtherMediaTypes({ path }: Operation): boolean {
   return !path.startsWith("/access/v1/");
 }
 
+/** Whether a person must have authenticated recently to call the operation with this body. */
+export function isDangerous({ dangerous, dangerousWith }: Operation, body: unknown): boolean {
+  if (dangerous === true || dangerousWith === undefined) return dangerous === true;
+  const items: readonly unknown[] = Array.isArray(body) ? body : [body];
+  return items.some(
+    (item) => typeof item === "object" && item !== null && (item as Record<string, unknown>)[dangerousWith] === true,
+  );
+}
+
 /**
  * Whether a person may have to authenticate again: for dangerous operations, for overriding access tests, and for
  * requests that contain dangerous operations.
  */
 export function canRequireRecentAuthentication(declaration: Operation): boolean {
-  const { dangerous, composite, access } = declaration;
+  const { dangerous, dangerousWith, composite, access } = declaration;
   if (access === "operator") return false;
+  if (dangerousWith !== undefined) return true;
   return dangerous === true || composite === true || takesOverrideReason(declaration) || access === "any-key";
 }
 

@@ -16,6 +16,7 @@ import { readTenantSettings, tenantSettingsView } from "./features/tenant-settin
 import { existingUsers } from "./features/users/users.api.ts";
 import { listWebhookRows, webhookView } from "./features/webhooks/webhooks.api.ts";
 import { differingFields } from "./live-fields.queries.ts";
+import { missingAccessTests, wrongRoles } from "./missing-records.queries.ts";
 import { type ComparedRecords, compareLatestEntries } from "./platform/audit/compare-latest-entries.ts";
 import { entriesOfType } from "./platform/audit/latest-entries.queries.ts";
 import { readStub } from "./platform/audit/record.queries.ts";
@@ -107,16 +108,23 @@ export async function compareLiveRecords(tx: TenantTx): Promise<readonly string[
   for (const { type, id, field } of await differingFields(tx)) {
     found.push(`The ${field} of the ${type.replace("-", " ")} ${id} is not as its latest entry left it.`);
   }
-  if (!(await areSettingsAudited(tx))) found.push("The settings of the tenant differ from their latest entries.");
-  return found;
+  for (const { id } of await missingAccessTests(tx)) {
+    found.push(`The access test ${id} is gone, but no entry records its deletion.`);
+  }
+  for (const { type, count } of await wrongRoles(tx)) {
+    found.push(`The tenant has ${count} roles of the type ${type}. Every tenant has one.`);
+  }
+  return [...found, ...(await compareSettings(tx))];
 }
 
 /** Entries of configuration documents contain only changed settings. Settings without an entry have the defaults. */
-async function areSettingsAudited(tx: TenantTx): Promise<boolean> {
+async function compareSettings(tx: TenantTx): Promise<readonly string[]> {
   const row = await readTenantSettings(tx);
-  if (row === undefined) return true;
+  if (row === undefined) return ["The settings of the tenant are gone. Every tenant has settings."];
   const entries = (await entriesOfType(tx, "tenant-settings")).map(({ after }) => after);
   // Retention may have pruned entries.
   const known = Object.assign((await readStub(tx)) === undefined ? { ...defaultTenantSettings } : {}, ...entries);
-  return Object.entries(tenantSettingsView(row)).every(([name, value]) => !(name in known) || known[name] === value);
+  const isAudited = ([name, value]: [string, unknown]) => !(name in known) || known[name] === value;
+  if (Object.entries(tenantSettingsView(row)).every(isAudited)) return [];
+  return ["The settings of the tenant differ from their latest entries."];
 }

@@ -12,7 +12,7 @@ import { copyTenant } from "./testing/tenant-copy.queries.ts";
 import { createDatabase, type TestDatabase } from "./testing/test-database.ts";
 import { startTestServer, type TestServer, type TestTenant, testMasterKey } from "./testing/test-server.ts";
 import { VirtualPasskey } from "./testing/virtual-passkey.ts";
-import { verifyRecords } from "./verify-audit.ts";
+import { type TenantReport, type VerifyAuditOptions, verifyRecords } from "./verify-audit.ts";
 
 let folder: string;
 let own: TestDatabase;
@@ -49,6 +49,13 @@ beforeAll(async () => {
     new VirtualPasskey("http://localhost:8080"),
   );
   expect(enrolled.status).toBeLessThan(300);
+  await client.post("/tenants/access-tests", {
+    name: "Enforced",
+    enforced: true,
+    subject: { type: "user", id: userId },
+    resource: { type: "address", id: "192.0.2.1" },
+    expected: "allowed",
+  });
   await client.post("/tenants/domains", { domain: "example.com" });
   const provider = { name: "Provider", issuer: "https://login.example.com", clientId: "gatehouse" };
   await client.post("/tenants/identity-providers", provider);
@@ -77,17 +84,18 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function problems() {
+async function reportsOf(options: VerifyAuditOptions): Promise<readonly TenantReport[]> {
   const flags = { dataDir: folder, masterKey: testMasterKey.toString("base64") };
   const config = readConfig({ flags, environment: {} });
-  const options = { live: true, tenantId: tenant.id };
-  const found = [];
   const { signal } = new AbortController();
-  for await (const { findings } of verifyRecords(server.database, config, createLog("silent"), signal, options)) {
-    found.push(...findings);
+  const reports: TenantReport[] = [];
+  for await (const report of verifyRecords(server.database, config, createLog("silent"), signal, options)) {
+    reports.push(report);
   }
-  return found;
+  return reports;
 }
+
+const problems = async () => (await reportsOf({ live: true, tenantId: tenant.id })).flatMap(({ findings }) => findings);
 
 const id = {
   key: () => keyId,
@@ -158,10 +166,31 @@ test.each<[string, keyof typeof id, string, RegExp]>([
     /^The settings of the tenant differ from their latest entries/,
   ],
   [
+    "the deleted settings",
+    "none",
+    "DELETE FROM tenant_settings WHERE tenant_id = $1",
+    /^The settings of the tenant are gone/,
+  ],
+  [
+    "a deleted access test",
+    "none",
+    "DELETE FROM access_tests WHERE tenant_id = $1",
+    /^The access test .* is gone, but no entry records its deletion/,
+  ],
+  [
+    "a deleted role",
+    "none",
+    "DELETE FROM roles WHERE tenant_id = $1 AND type = 'BILLING'",
+    /^The tenant has 0 roles of the type BILLING/,
+  ],
+  [
     "the type of a role",
     "none",
     `DELETE FROM roles WHERE tenant_id = $1 AND type = 'BASIC';
-     UPDATE roles SET type = 'BASIC' WHERE tenant_id = $1 AND type = 'OWNER'`,
+     UPDATE roles SET type = 'BASIC' WHERE tenant_id = $1 AND type = 'OWNER';
+     INSERT INTO roles (tenant_id, id, created_at, updated_at, type, name, description)
+     SELECT tenant_id, gen_random_uuid(), created_at, updated_at, 'OWNER', 'Another', description FROM roles
+     WHERE tenant_id = $1 AND type = 'BASIC'`,
     /^The user .* holds the role BASIC/,
   ],
   [
@@ -201,5 +230,23 @@ test.each<[string, keyof typeof id, string, RegExp]>([
     expect(found).toMatchObject([{ problem: "live", message: expect.stringMatching(message) }]);
   } finally {
     await restore();
+  }
+});
+
+test("a tenant that was inserted without a record is found", async () => {
+  const inserted = "01980000-0000-7000-8000-00000000abcd";
+  await owner.query(
+    `INSERT INTO tenants (id, created_at, updated_at, name, slug, owner_email)
+     SELECT $2, created_at, updated_at, 'Inserted', 'inserted', owner_email FROM tenants WHERE id = $1`,
+    [tenant.id, inserted],
+  );
+  try {
+    const expected = { problem: "empty", message: expect.stringMatching(/^The tenant has no record/) };
+    for (const options of [{}, { tenantId: inserted }]) {
+      const report = (await reportsOf(options)).find(({ tenantId }) => tenantId === inserted);
+      expect(report).toMatchObject({ problems: 1, findings: [expected] });
+    }
+  } finally {
+    await owner.query("DELETE FROM tenants WHERE id = $1", [inserted]);
   }
 });

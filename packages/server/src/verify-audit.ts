@@ -6,7 +6,7 @@ import { openUnmigrated } from "./open-database.ts";
 import { AppError } from "./platform/app-error.ts";
 import { type AuditKeyRow, auditKeyRows, handoversOf } from "./platform/audit/audit-keys.queries.ts";
 import { auditKeyContext } from "./platform/audit/audit-keys.ts";
-import { tenantsAfter } from "./platform/audit/checkpoints.queries.ts";
+import { tenantExists, tenantsAfter } from "./platform/audit/checkpoints.queries.ts";
 import { reasonHash } from "./platform/audit/head-guard.ts";
 import {
   lastOperatorPlace,
@@ -116,7 +116,10 @@ export async function* verifyRecords(
     const wanted = { ...checks, tenantId, expectHead, expectHeads: places, expectSigned };
     const report = await verifyTenant(database, wanted).catch((error: unknown) => unverified(error));
     if (report !== undefined) yield { tenantId, publicKey, ...report };
-    else if (options.tenantId !== undefined) {
+    else if (await database.transaction(scope, (tx) => tenantExists(tx, tenantId))) {
+      const message = "The tenant has no record. Every tenant has one from its creation.";
+      yield { tenantId, publicKey, ...nothingBut({ problem: "empty", message }) };
+    } else if (options.tenantId !== undefined) {
       throw new StartError(
         `The tenant ${tenantId} does not exist.`,
         "Run gatehouse tenant list for a list of tenants.",

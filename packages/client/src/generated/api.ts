@@ -439,7 +439,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Invite one user or up to 100 users
-         * @description An array is created in one transaction, and the response is an array in the same order.
+         * @description An array is created in one transaction, and the response is an array in the same order. `notify` requires an authentication in the last 15 minutes, except from API keys.
          *
          *     Requires a key with the permission `users:write`.
          */
@@ -543,7 +543,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Renew a pending user's invitation
-         * @description The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds.
+         * @description The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds, and an authentication in the last 15 minutes, except from API keys.
          *
          *     Requires a key with the permission `users:write`.
          */

@@ -53,8 +53,10 @@ export const createUsers = operation({
   path: "/tenants/users",
   tag,
   summary: "Invite one user or up to 100 users",
-  description: "An array is created in one transaction, and the response is an array in the same order.",
+  description:
+    "An array is created in one transaction, and the response is an array in the same order. `notify` requires an authentication in the last 15 minutes, except from API keys.",
   access: "users:write",
+  dangerousWith: "notify",
   changesAccess: true,
   body: Type.Unsafe<Static<typeof CreateUser> | Static<typeof CreateUser>[]>({
     anyOf: [CreateUser, Type.Array(CreateUser, { minItems: 1, maxItems: 100 })],
@@ -172,8 +174,9 @@ export const inviteUser = operation({
   tag,
   summary: "Renew a pending user's invitation",
   description:
-    "The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds.",
+    "The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds, and an authentication in the last 15 minutes, except from API keys.",
   access: "users:write",
+  dangerousWith: "notify",
   changesAccess: true,
   parameters: { id: "uuid" },
   bodyOptional: true,

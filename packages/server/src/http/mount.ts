@@ -5,6 +5,7 @@ import {
   changesEnforcement,
   defaultBodyLimitBytes,
   defaultWaitSeconds,
+  isDangerous,
   isWrite,
   maxReasonLength,
   maxWaitSeconds,
@@ -124,6 +125,10 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       requireNoNul(request.body, request.bodyText);
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
+    // Operations that are always dangerous were checked before the body arrived.
+    if (operation.dangerous !== true && isDangerous(operation, request.body)) {
+      requireRecentAuthentication(caller, options.clock.now());
+    }
     // The time of a call is the time at which its turn starts.
     const callNow = (caller: Caller, pauses: Pauses | undefined) =>
       new Call<Operation>(

@@ -428,8 +428,7 @@ export class Call<O extends Operation> {
   }
 
   get #needsValidCredential(): boolean {
-    const { operation, actor, session } = this.#options;
-    return needsValidCredential(operation, actor, session);
+    return needsValidCredential(this.#options.operation, this.#options);
   }
 
   /** Leaves out the check of the caller's key. The command ends the key, and checks it under the lock of its row. */

@@ -1,5 +1,5 @@
 /** Commands that commit only while the caller's session or API key is valid (docs/decisions/0258). */
-import type { Operation } from "@gatehouse/contract/operation";
+import { isDangerous, type Operation } from "@gatehouse/contract/operation";
 import type { Actor } from "./change.ts";
 import type { Outcome } from "./outcome.ts";
 import { lockGeneration } from "./tenancy/generation.queries.ts";
@@ -10,9 +10,12 @@ import type { CommandTx, TenantTx } from "./tenancy/tenant-tx.ts";
  * arrives, and can wait for locks. What shuts out a thief must also stop requests that could give the thief another
  * way in. Deletions give none, and can end the session or delete the key themselves.
  */
-export function needsValidCredential(operation: Operation, actor: Actor, session: object | undefined): boolean {
+export function needsValidCredential(
+  operation: Operation,
+  { body, actor, session }: { readonly body: unknown; readonly actor: Actor; readonly session?: object | undefined },
+): boolean {
   const hasCredential = session !== undefined || actor.type === "api-key";
-  return hasCredential && operation.dangerous === true && operation.method !== "DELETE";
+  return hasCredential && isDangerous(operation, body) && operation.method !== "DELETE";
 }
 
 /**

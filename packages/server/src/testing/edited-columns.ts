@@ -7,6 +7,10 @@ import { unprepared } from "../platform/db/statement.ts";
 import { columnsOfTenants, dropChecks, editedValue, type TenantColumn } from "./edited-columns.queries.ts";
 import type { TestServer } from "./test-server.ts";
 
+/** SQL for the place of the tenant's newest row. */
+const newestRow = (table: string, tenant: string) =>
+  `(SELECT ctid FROM ${table} WHERE "${tenant}" = $1 ORDER BY ctid DESC LIMIT 1)`;
+
 /** Tables whose rows the chain of hashes covers. */
 const sealed = /^(audit_|access_(effects|history|late_effects)|tenant_generations)/;
 
@@ -57,14 +61,32 @@ export class EditedColumns {
     const { query } = this.#tx;
     if (first === undefined) return compareLiveRecords({ tenantId: this.#tenantId, query });
     const { table, tenant } = first;
+    const changes = columns.map((each) => `"${each.column}" = ${editedValue(each)}`).join(", ");
+    return this.#after(table, `UPDATE ${table} AS item SET ${changes} WHERE ctid = ${newestRow(table, tenant)}`);
+  }
+
+  /** Deletes the newest row of a table, or all rows. Returns the same. */
+  afterDeletion({ table, tenant }: TenantColumn, rows: "newest" | "all"): Promise<readonly string[] | undefined> {
+    const condition = rows === "all" ? `"${tenant}" = $1` : `ctid = ${newestRow(table, tenant)}`;
+    return this.#after(table, `DELETE FROM ${table} AS item WHERE ${condition}`);
+  }
+
+  /** Copies the newest row of a table, with another id. Returns the same. */
+  afterInsertion(columns: readonly TenantColumn[]): Promise<readonly string[] | undefined> {
+    const [{ table, tenant } = { table: "", tenant: "" }] = columns;
+    const names = columns.map(({ column }) => `"${column}"`);
+    const values = names.map((name) => (name === '"id"' ? "gen_random_uuid()" : name));
+    const copy = `SELECT ${values.join(", ")} FROM ${table} WHERE ctid = ${newestRow(table, tenant)}`;
+    return this.#after(table, `INSERT INTO ${table} AS item (${names.join(", ")}) ${copy}`);
+  }
+
+  /** @returns the findings after a statement; undefined if it changed no row */
+  async #after(table: string, edit: string): Promise<readonly string[] | undefined> {
+    const { query } = this.#tx;
     await query(unprepared("SAVEPOINT edit"));
     try {
-      const changes = columns.map((each) => `"${each.column}" = ${editedValue(each)}`).join(", ");
       const edited = await query(
-        unprepared<{ ctid: string }, [tenantId: string]>(
-          `UPDATE ${table} AS item SET ${changes} WHERE ctid = (
-             SELECT ctid FROM ${table} WHERE "${tenant}" = $1 ORDER BY ctid DESC LIMIT 1) RETURNING true`,
-        ),
+        unprepared<{ done: boolean }, [tenantId: string]>(`${edit} RETURNING true AS done`),
         this.#tenantId,
       );
       if (edited.length === 0) return undefined;

@@ -1,9 +1,12 @@
+import { errorDefinitions } from "@gatehouse/contract/errors";
+import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
   choose,
   click,
+  fill,
   findDialog,
   openConsole,
   reviewAndSend,
@@ -263,3 +266,42 @@ test("shows who was skipped, even if the links are sent by email", async () => {
   await user.keyboard("{Escape}");
   await waitForDialogToClose();
 });
+
+test.each([
+  ["one user", "ann@example.com"],
+  ["several users", "ann@example.com\nbob@example.com"],
+])(
+  "sending links by email to %s asks for a confirmation, and keeps the input if the person cancels",
+  async (_, text) => {
+    mockApi.signInPerson(permissions);
+    mockApi.install({ sendsMail: true });
+    let isConfirmed = false;
+    mockApi.answer("post", "/tenants/users", () =>
+      isConfirmed ? sample("User") : problem("recent_authentication_required"),
+    );
+    mockApi.acceptRecoveryCodes("next-recovery-code");
+    const count = text.split("\n").length;
+    const user = await openForm();
+    await user.paste(text);
+    await user.click(await screen.findByRole("checkbox", { name: t("users.invite.notify") }));
+    await reviewAndSend(user, t("users.invite.submit", { count }));
+    const dialog = await findDialog(t("signIn.stepUp.title"));
+    await user.click(await dialog.findByRole("button", { name: t("common.cancel") }));
+    await screen.findByText(errorDefinitions.recent_authentication_required.title);
+    const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
+    expect(field.value).toBe(text);
+    const notify = await screen.findByRole<HTMLInputElement>("checkbox", { name: t("users.invite.notify") });
+    expect(notify.checked).toBe(true);
+    await reviewAndSend(user, t("users.invite.submit", { count }));
+    await click(user, t("signIn.page.recovery"));
+    await fill(user, t("signIn.page.recoveryCode"), "code");
+    await click(user, t("signIn.stepUp.confirmWithCode"));
+    isConfirmed = true;
+    await click(user, t("signIn.page.saved"));
+    await waitForDialogToClose();
+    const bodies = mockApi.bodies("createUsers") as readonly (readonly { readonly notify?: boolean }[])[];
+    expect(bodies).toHaveLength(3);
+    expect(bodies[2]).toEqual(bodies[0]);
+    expect(bodies[2]?.map((invited) => invited.notify)).toEqual(Array(count).fill(true));
+  },
+);

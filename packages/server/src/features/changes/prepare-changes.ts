@@ -1,6 +1,6 @@
 /** Validates all changes of a set before any of them is performed, with the errors of their own operations. */
 import type { ErrorCode } from "@gatehouse/contract/errors";
-import { defaultBodyLimitBytes, type Operation, takesIfMatch } from "@gatehouse/contract/operation";
+import { defaultBodyLimitBytes, isDangerous, type Operation, takesIfMatch } from "@gatehouse/contract/operation";
 import type { ProblemField } from "@gatehouse/contract/problem";
 import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Work } from "@gatehouse/policy/work";
@@ -231,5 +231,6 @@ export function requireRecentFor(
   call: { requireRecentAuthentication(): void },
   prepared: readonly PreparedChange[],
 ): void {
-  if (prepared.some(({ found }) => found.operation.dangerous === true)) call.requireRecentAuthentication();
+  if (prepared.some(({ found, checked }) => isDangerous(found.operation, checked.body)))
+    call.requireRecentAuthentication();
 }

@@ -35,7 +35,7 @@ function isDangerous(
   { plannedRequests }: Pick<RevertCall, "plannedRequests">,
   { method, path }: RequestTarget,
 ): boolean {
-  return plannedRequests.find({ method, path })?.operation.dangerous === true;
+  return plannedRequests.find({ method, path })?.operation.dangerous === true; // Reverts send no invitations.
 }
 
 async function previewRevert(call: RevertCall): Promise<Outcome> {

@@ -1,11 +1,11 @@
-import { beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { BrowserPage, enrolmentLinkFor } from "../../testing/browser-page.ts";
 import { uniqueEmail } from "../../testing/operations/test-records.ts";
 import { asCommand, requestDuring } from "../../testing/request-during.ts";
 import { activeUser } from "../../testing/signed-in-person.ts";
-import { sharedTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 import { VirtualPasskey } from "../../testing/virtual-passkey.ts";
 import { deletePasskeys, lockPasskeysOfUser } from "../passkeys/passkeys.queries.ts";
 import { deleteSessionsOfUser } from "../sessions/people-sessions.queries.ts";
@@ -20,9 +20,12 @@ let page: BrowserPage;
 let passkey: VirtualPasskey;
 
 beforeAll(async () => {
-  server = await sharedTestServer();
+  const smtp = { host: "127.0.0.1", port: 9, tls: "optional", user: undefined, password: undefined } as const;
+  const mail = { smtp, from: "gatehouse@example.com", perTenant: 100, intervalMs: 86_400_000 };
+  server = await startTestServer({ settings: { mail } });
   tenant = await server.newTenant();
 });
+afterAll(() => server.close());
 beforeEach(async () => {
   user = await activeUser(server, tenant, uniqueEmail(), ["ADMIN"]);
   passkey = new VirtualPasskey(server.runner.publicUrl());
@@ -86,6 +89,7 @@ test.each([
   ["creates no enrolment link", () => page.post(`/tenants/users/${user.id}/enrolment-links`)],
   ["creates no API key", () => page.post("/tenants/api-keys", { name: "Late", permissions: ["users:read"] })],
   ["creates no enrolment key", () => page.post("/tenants/enrolment-keys", { name: "Late", userId: user.id })],
+  ["mails no enrolment link", () => page.post("/tenants/users", { email: uniqueEmail(), notify: true })],
   ["applies no document", () => page.post("/tenants/configuration/apply", { version: 1, groups: [] })],
   ["applies no dangerous changes", () => page.post("/tenants/changes", { changes })],
 ])("a session that ends %s", async (_, request) => {

@@ -43,6 +43,10 @@ const tryLock = statement<{ locked: boolean }, [tenantId: string]>(
   "audit.pruning_lock",
   "SELECT pg_try_advisory_xact_lock(hashtextextended('gatehouse audit pruning ' || $1::uuid, 0)) AS locked",
 );
+const selectTenant = statement<{ found: boolean }, [tenantId: string]>(
+  "audit.tenant",
+  "SELECT true AS found FROM tenants WHERE id = $1",
+);
 const selectTenants = statement<{ id: string }, [afterTenantId: string, limit: number]>(
   "audit.tenants",
   "SELECT id FROM tenants WHERE id > $1 ORDER BY id LIMIT $2",
@@ -87,6 +91,11 @@ export async function noteHistorySealed(tx: TenantTx): Promise<boolean> {
 export async function grownChains(database: Database, afterTenant: string, limit: number): Promise<readonly string[]> {
   const rows = await database.snapshot({ kind: "operator" }, (tx) => tx.query(selectGrown, afterTenant, limit));
   return rows.map(({ tenantId }) => tenantId);
+}
+
+/** Whether the tenant exists. Requires the operator's scope. */
+export async function tenantExists(transaction: Transaction, tenantId: string): Promise<boolean> {
+  return (await transaction.query(selectTenant, tenantId)).length > 0;
 }
 
 /** All tenants after an id, ordered by id. Requires the operator's scope. */

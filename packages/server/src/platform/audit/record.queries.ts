@@ -32,7 +32,7 @@ export const eventSource: ListSource = {
   },
 };
 
-const selectHead = statement<ExpectedHead & { readonly generation: number }, [tenantId: string]>(
+const selectHead = statement<ExpectedHead, [tenantId: string]>(
   "audit.head",
   `SELECT generation, event_count AS "eventCount", pruned_count AS "prunedCount", encode(chain_hash, 'hex') AS "chainHash"
    FROM tenant_generations WHERE tenant_id = $1`,
@@ -100,7 +100,7 @@ function placeOf(row: SealRow): ChainPosition {
 }
 
 /** The end of the record; undefined if the tenant was deleted. */
-export async function readHead(tx: TenantTx): Promise<(ExpectedHead & { readonly generation: number }) | undefined> {
+export async function readHead(tx: TenantTx): Promise<ExpectedHead | undefined> {
   return (await tx.query(selectHead, tx.tenantId))[0];
 }
 

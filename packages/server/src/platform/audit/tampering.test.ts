@@ -273,6 +273,7 @@ test.each([
   ["count of entries, to more", "event_count = event_count + 1", { problem: "missing", position: 12 }],
   ["count of entries, to fewer", "event_count = event_count - 1", { problem: "head", position: 11 }],
   ["last hash", "chain_hash = sha256('')", { problem: "head", position: 11 }],
+  ["generation, to a later one", "generation = generation + 5", { problem: "head", position: 11 }],
   ["count of pruned entries", "pruned_count = 3", { problem: "stub", position: 1 }],
 ])("a changed %s of a tenant is reported", async (_what, change, finding) => {
   await sql(`UPDATE tenant_generations SET ${change} WHERE tenant_id = $1`, tenant.id);

@@ -43,6 +43,7 @@ export interface Finding {
 
 /** The expected end of the record, from the row that commands update. */
 export interface ExpectedHead {
+  readonly generation: number;
   readonly eventCount: number;
   readonly prunedCount: number;
   readonly chainHash: string;
@@ -320,8 +321,8 @@ export class RecordVerifier {
     }
   }
 
-  #compareHead({ eventCount, prunedCount, chainHash }: ExpectedHead): void {
-    const { position, hash } = this.#head;
+  #compareHead({ eventCount, prunedCount, chainHash, generation: counted }: ExpectedHead): void {
+    const { position, generation, hash } = this.#head;
     if (eventCount > position) {
       const message = `The tenant has had ${eventCount} entries, and the record ends at position ${position}: the newest are missing.`;
       this.report({ problem: "missing", position: position + 1, message });
@@ -330,6 +331,9 @@ export class RecordVerifier {
       this.report({ problem: "head", position: eventCount + 1, message });
     } else if (chainHash !== hash) {
       const message = "The last seal's hash is not the one that the tenant's next command would follow.";
+      this.report({ problem: "head", position, message });
+    } else if (counted !== generation) {
+      const message = `The tenant is at generation ${counted}, and its last seal has generation ${generation}.`;
       this.report({ problem: "head", position, message });
     }
     if (prunedCount !== this.#prunedThrough) {
