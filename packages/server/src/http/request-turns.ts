@@ -21,7 +21,7 @@ interface Connection {
   running: ServerResponse;
   /** The response to the request that arrived last. */
   latest: ServerResponse;
-  /** In the order of arrival. */
+  /** The responses to the requests that wait, in the order of arrival. */
   readonly waiting: Set<ServerResponse>;
   /** The response to the request that did not arrive in time, with which the connection ends. */
   late: ServerResponse | undefined;

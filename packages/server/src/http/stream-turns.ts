@@ -13,8 +13,8 @@ const endOf = new WeakMap<ServerHttp2Stream, () => void>();
 
 export class StreamTurns {
   #running = 0;
-  /** In the order of arrival. */
-  readonly #waiting = new Set<() => void>();
+  /** The requests that wait, in the order of arrival. */
+  readonly #waiting = new Map<ServerHttp2Stream, () => void>();
 
   /** Runs the request of a stream in its turn, unless the stream closes first. */
   inTurn(stream: ServerHttp2Stream, run: () => void): void {
@@ -22,9 +22,8 @@ export class StreamTurns {
       this.#start(stream, run);
       return;
     }
-    const start = () => this.#start(stream, run);
-    this.#waiting.add(start);
-    stream.once("close", () => this.#waiting.delete(start));
+    this.#waiting.set(stream, run);
+    stream.once("close", () => this.#waiting.delete(stream));
   }
 
   #start(stream: ServerHttp2Stream, run: () => void): void {
@@ -32,7 +31,7 @@ export class StreamTurns {
     const end = () => {
       if (!endOf.delete(stream)) return;
       this.#running -= 1;
-      // All streams of a connection that ends close in this turn of the event loop.
+      // Requests of other connections also get a turn.
       setImmediate(() => this.#startNext());
     };
     endOf.set(stream, end);
@@ -41,10 +40,12 @@ export class StreamTurns {
   }
 
   #startNext(): void {
-    const [next] = this.#waiting;
-    if (next === undefined || this.#running >= mostRunning) return;
-    this.#waiting.delete(next);
-    next();
+    for (const [stream, run] of this.#waiting) {
+      if (this.#running >= mostRunning) return;
+      this.#waiting.delete(stream);
+      // The streams of a connection that ends close one by one.
+      if (!stream.destroyed && stream.session?.destroyed === false) this.#start(stream, run);
+    }
   }
 }
 
