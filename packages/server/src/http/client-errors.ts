@@ -25,11 +25,7 @@ export function respondToClientError(
     return;
   }
   const code =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? "header_too_large"
-      : isLate
-        ? "request_timeout"
-        : "invalid_parameter";
+    error.code === "HPE_HEADER_OVERFLOW" ? "header_too_large" : isLate ? "request_timeout" : "invalid_parameter";
   const detail =
     code === "invalid_parameter" ? "The request is not valid HTTP/1.1." : errorDefinitions[code].explanation;
   const requestId = randomUUID();

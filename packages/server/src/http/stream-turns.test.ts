@@ -20,7 +20,9 @@ interface Running {
 }
 
 /** A server whose requests run until the test answers them. */
-async function start(options: { readonly trustedProxies?: readonly string[]; readonly requestTimeoutMs?: number } = {}) {
+async function start(
+  options: { readonly trustedProxies?: readonly string[]; readonly requestTimeoutMs?: number } = {},
+) {
   const running: Running[] = [];
   const began: string[] = [];
   const handler = (request: { url?: string | undefined }, response: ServerResponse) => {
@@ -151,9 +153,8 @@ test("the time limit of a body begins with the turn of its request", async () =>
   const later = other.request({ ":path": "/later", ":method": "POST" }).on("error", () => undefined);
   await once(later, "close");
   expect([upload.closed, began.includes("/upload")]).toEqual([false, false]);
-  const ended = once(upload, "close");
   running.find(({ path }) => path === "/0")?.response.end();
-  await ended;
+  await until("the upload is closed", () => upload.closed);
   expect([upload.rstCode, began.includes("/upload")]).toEqual([constants.NGHTTP2_CANCEL, true]);
 });
 
