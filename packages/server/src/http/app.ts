@@ -1,6 +1,6 @@
 /** The HTTP server: every operation of the contract, the documentation, and the health checks. */
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, METHODS, type RequestListener } from "node:http";
+import { createServer, type IncomingMessage, METHODS, type RequestListener } from "node:http";
 import { defaultBodyLimitBytes, type Operation } from "@gatehouse/contract/operation";
 import Fastify, {
   type FastifyBaseLogger,
@@ -28,7 +28,6 @@ import { mountConsoleSignIn } from "./console-sign-in.ts";
 import { mountDecisionPoint } from "./decision-point.ts";
 import { mountDocumentation } from "./documentation.ts";
 import { type HealthOptions, mountHealth } from "./health.ts";
-import { latestResponses } from "./latest-responses.ts";
 import { type LinkSocket, mountLinks } from "./link-sockets.ts";
 import { type MountOptions, mount } from "./mount.ts";
 import { mountOAuth } from "./oauth.ts";
@@ -38,6 +37,7 @@ import { plannedRequests } from "./planned-requests.ts";
 import { problemMediaType, problemOf, replyWithProblem } from "./problem.ts";
 import type { ProviderSignIn } from "./provider-sign-in.ts";
 import { type RateLimitOptions, RateLimits } from "./rate-limits.ts";
+import { RequestTurns } from "./request-turns.ts";
 import { forbidGuessing, guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 import { defaultStallMs, limitStalls } from "./stalled-responses.ts";
@@ -84,6 +84,7 @@ export interface AppOptions
 export function createApp(options: AppOptions): FastifyInstance {
   const { requestTimeoutMs = defaultRequestTimeoutMs, stallMs = defaultStallMs, tls, runner } = options;
   const times = { requestTimeoutMs, idleTimeoutMs: keepAliveMs, stallMs };
+  const turns = new RequestTurns();
   const app = Fastify({
     loggerInstance: options.log as FastifyBaseLogger, // pino's logger, which Fastify's type describes only in part
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: "requestId" }),
@@ -91,28 +92,32 @@ export function createApp(options: AppOptions): FastifyInstance {
     childLoggerFactory: (log) => log,
     genReqId: (request) => requestIdOf(request as IncomingMessage), // requests of HTTP/2 have the same headers
     bodyLimit: defaultBodyLimitBytes,
-    requestTimeout: requestTimeoutMs,
-    // The interval at which Node checks for late requests.
-    http: { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 5 },
     connectionTimeout: 0,
-    keepAliveTimeout: keepAliveMs,
     forceCloseConnections: "idle",
-    ...(tls === undefined
-      ? {}
-      : {
-          serverFactory: (handler: RequestListener) =>
-            createTlsServer(withKnownMethods(handler, options.log), {
-              certificate: tls,
-              clock: options.clock,
-              trustedProxies: options.trustedProxies,
-              ...times,
-            }),
-        }),
+    serverFactory: (handler: RequestListener) =>
+      tls === undefined
+        ? createServer(
+            {
+              requestTimeout: requestTimeoutMs,
+              headersTimeout: requestTimeoutMs,
+              // The interval at which Node checks for late requests.
+              connectionsCheckingInterval: requestTimeoutMs / 5,
+              keepAliveTimeout: keepAliveMs,
+            },
+            turns.inTurn(handler),
+          )
+        : createTlsServer(withKnownMethods(handler, options.log), {
+            certificate: tls,
+            clock: options.clock,
+            turns,
+            trustedProxies: options.trustedProxies,
+            ...times,
+          }),
     return503OnClosing: false,
     trustProxy: options.trustedProxies.length === 0 ? false : trustedProxyCheck(options.trustedProxies),
     // Longer than any header. The parameter checks decide whether a parameter is an id.
     routerOptions: { maxParamLength: 65_536 },
-    clientErrorHandler: (error, socket) => respondToClientError(error, socket, latestResponse(socket), options.log),
+    clientErrorHandler: (error, socket) => respondToClientError(error, socket, turns, options.log),
     // URLs that cannot be decoded never reach a route or a hook.
     frameworkErrors: (error, request, reply) => {
       observe(request, reply);
@@ -121,7 +126,6 @@ export function createApp(options: AppOptions): FastifyInstance {
     },
   });
   limitStalls(app.server, stallMs);
-  const latestResponse = latestResponses(app.server);
   tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
   readBodies(app, runner.evaluator);
   app.decorate("publicUrl", runner.publicUrl);
@@ -165,7 +169,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   mountConsoleAuthorization(app, { ...options, limits });
   mountOAuth(app, { ...options, limits });
   mountConsole(app, options.consoleFolder);
-  mountLinks(app, limits, options.links ?? [], latestResponse);
+  mountLinks(app, limits, options.links ?? [], turns);
   mountHealth(app, options);
   mountDecisionPoint(app);
   mountDocumentation(

@@ -5,15 +5,15 @@ import { text } from "node:stream/consumers";
 import { expect, onTestFinished, test } from "vitest";
 import { testLog } from "../testing/test-log.ts";
 import { respondToClientError } from "./client-errors.ts";
-import { latestResponses } from "./latest-responses.ts";
+import { RequestTurns } from "./request-turns.ts";
 
 /** Sends text over one connection. @returns everything that the server wrote */
 async function answersTo(handler: RequestListener, ...parts: readonly string[]): Promise<string> {
-  const server = createServer(handler);
-  const latestResponse = latestResponses(server);
+  const turns = new RequestTurns();
+  const server = createServer(turns.inTurn(handler));
   server.on("clientError", (error, socket) => {
     // The type of the event is that of any stream, but this server's connections are sockets.
-    respondToClientError(error, socket as Parameters<typeof respondToClientError>[1], latestResponse(socket), testLog);
+    respondToClientError(error, socket as Parameters<typeof respondToClientError>[1], turns, testLog);
   });
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => {

@@ -5,29 +5,27 @@ import { errorDefinitions } from "@gatehouse/contract/errors";
 import { AppError } from "../platform/app-error.ts";
 import type { Log } from "../platform/log.ts";
 import { problemMediaType, problemOf } from "./problem.ts";
+import type { RequestTurns } from "./request-turns.ts";
 
 /**
  * Responds to invalid requests: headers too large, too slow, or not HTTP. If a previous request on the connection is
  * unanswered, closes the connection. The client would otherwise take the error for that response.
- *
- * @param latest the response to the last request of the connection
  */
 export function respondToClientError(
   error: Error & { code?: string },
   socket: Socket,
-  latest: ServerResponse | undefined,
+  turns: RequestTurns,
   log: Log,
 ): void {
+  const isLate = error.code === "ERR_HTTP_REQUEST_TIMEOUT";
+  if (isLate && turns.closeInTurn(socket)) return;
+  const latest = turns.latestResponse(socket);
   if (error.code === "ECONNRESET" || !socket.writable || (latest !== undefined && !mayFollow(latest, socket))) {
     socket.destroy();
     return;
   }
   const code =
-    error.code === "HPE_HEADER_OVERFLOW"
-      ? "header_too_large"
-      : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? "request_timeout"
-        : "invalid_parameter";
+    error.code === "HPE_HEADER_OVERFLOW" ? "header_too_large" : isLate ? "request_timeout" : "invalid_parameter";
   const detail =
     code === "invalid_parameter" ? "The request is not valid HTTP/1.1." : errorDefinitions[code].explanation;
   const requestId = randomUUID();

@@ -8,6 +8,7 @@ import { firstCertificate } from "../testing/certificates.ts";
 import { TestClock } from "../testing/test-clock.ts";
 import { until } from "../testing/until.ts";
 import { Http2Connections } from "./http2-connections.ts";
+import { RequestTurns } from "./request-turns.ts";
 import { allowStall } from "./stalled-responses.ts";
 import { createTlsServer } from "./tls-server.ts";
 
@@ -18,6 +19,7 @@ async function listen(handler: RequestListener) {
   const server = createTlsServer(handler, {
     certificate: { source: "file", pair, validTo: undefined, onReplaced: () => undefined },
     clock: new TestClock(),
+    turns: new RequestTurns(),
     trustedProxies: [],
     requestTimeoutMs: 10_000,
     idleTimeoutMs: 200,

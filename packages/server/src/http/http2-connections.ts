@@ -8,6 +8,7 @@ import { blockCheck } from "@gatehouse/addresses/disjoint-ranges";
 import { formatIpAddress, parseIpAddress } from "@gatehouse/addresses/ip-address";
 import { addressGroup } from "../platform/rate-limits/address-group.ts";
 import { stallLimitOf } from "./stalled-responses.ts";
+import { StreamTurns } from "./stream-turns.ts";
 
 /** The most connections of an address. Further ones use HTTP/1.1, with one response at a time. */
 const maxAddressConnections = 100;
@@ -28,6 +29,7 @@ interface Connection {
   /** Undefined for trusted proxies, whose connections carry the requests of many clients. */
   readonly address: Address | undefined;
   readonly streams: Map<ServerHttp2Stream, Waiting>;
+  readonly turns: StreamTurns;
   /** Whether the previous check found that only the socket was left. */
   hadEnded: boolean;
 }
@@ -84,7 +86,7 @@ export class Http2Connections {
   /** Adds the session of an admitted connection. */
   add(session: ServerHttp2Session, socket: TLSSocket): void {
     const address = this.#addressOf.get(socket);
-    this.#connections.set(session, { socket, address, streams: new Map(), hadEnded: false });
+    this.#connections.set(session, { socket, address, streams: new Map(), turns: new StreamTurns(), hadEnded: false });
     // Node.js emits no "close" for a session whose client reads nothing more, but always for its socket.
     socket.once("close", () => this.#connections.delete(session));
   }
@@ -110,6 +112,13 @@ export class Http2Connections {
       if (address !== undefined) address.streams -= 1;
     });
     return true;
+  }
+
+  /** Runs the request of a stream when its turn comes. Trusted proxies carry those of many clients, and do not wait. */
+  inTurn(stream: ServerHttp2Stream, run: () => void): void {
+    const connection = stream.session === undefined ? undefined : this.#connections.get(stream.session);
+    if (connection?.address === undefined) run();
+    else connection.turns.inTurn(stream, run);
   }
 
   /** Checks for stalled streams and connections periodically. Returns the function that stops it. */

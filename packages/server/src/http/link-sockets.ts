@@ -9,8 +9,8 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { AppError } from "../platform/app-error.ts";
 import type { LinkListener, LinkReceiver, LinkTransport } from "../platform/link-transport.ts";
 import { clientAddress } from "./client-address.ts";
-import type { LatestResponse } from "./latest-responses.ts";
 import type { RateLimits } from "./rate-limits.ts";
+import type { RequestTurns } from "./request-turns.ts";
 import { serveConnection } from "./tls-server.ts";
 
 /** A kind of link with its path and its listener. */
@@ -43,7 +43,7 @@ export function mountLinks(
   app: FastifyInstance,
   limits: RateLimits,
   sockets: readonly LinkSocket[],
-  latestResponse: LatestResponse,
+  turns: RequestTurns,
 ): void {
   const upgrades = new WeakMap<IncomingMessage, Upgrade>();
   for (const socket of sockets) mountLink(app, limits, socket, upgrades);
@@ -51,7 +51,7 @@ export function mountLinks(
 
   // Handles all requests that ask for another protocol, before Node handles them itself.
   app.server.on("upgrade", (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    const previous = latestResponse(socket);
+    const previous = turns.release(socket);
     // A response that was written at once has no event "finish" yet, and is still attached to the connection.
     if (previous === undefined || (previous.writableFinished && previous.socket === null)) {
       handleUpgrade(request, socket, head);

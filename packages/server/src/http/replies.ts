@@ -15,6 +15,7 @@ import { chooseEncoding, compress, leastCompressedBytes } from "./compression.ts
 import { readableOf } from "./readable-of.ts";
 import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
 import { allowStall, defaultStallMs } from "./stalled-responses.ts";
+import { endTurn } from "./stream-turns.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -190,6 +191,7 @@ async function openStream(
   if (fileName !== undefined) reply.header("Content-Disposition", `attachment; filename="${fileName}"`);
   // Buffering proxies would hold back a live response forever.
   else {
+    endTurn(reply.raw);
     reply.header("X-Accel-Buffering", "no");
     // HTTP/2 has no such header; its connections carry other requests.
     if (reply.request.raw.httpVersionMajor === 1) reply.header("Connection", "close");

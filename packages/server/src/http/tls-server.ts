@@ -1,6 +1,13 @@
 /** The server with TLS: HTTP/2, and HTTP/1.1 for clients without it and for the WebSockets of agents. */
-import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
-import { constants, createSecureServer, type Http2SecureServer } from "node:http2";
+import type { RequestListener, Server } from "node:http";
+import {
+  constants,
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type ServerHttp2Stream,
+} from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
@@ -8,9 +15,10 @@ import type { Clock } from "../platform/clock.ts";
 import type { ServedCertificate, TlsPair } from "../platform/served-certificate.ts";
 import { tlsLimits } from "../platform/tls-limits.ts";
 import { Http2Connections } from "./http2-connections.ts";
+import type { RequestTurns } from "./request-turns.ts";
 import { ResetLimit } from "./reset-limit.ts";
 
-/** The most requests of one connection at the same time. */
+/** The most open streams of one connection. Most of them wait for their turn. */
 const maxConcurrentStreams = 100;
 /** The most memory of one HTTP/2 connection, in MiB. */
 const maxSessionMemory = 4;
@@ -20,6 +28,8 @@ const handshakeTimeoutMs = 10_000;
 export interface TlsServerOptions {
   readonly certificate: ServedCertificate;
   readonly clock: Clock;
+  /** The turns of requests over HTTP/1.1. */
+  readonly turns: RequestTurns;
   readonly trustedProxies: readonly string[];
   /** The time limit for receiving a complete request, in milliseconds. */
   readonly requestTimeoutMs: number;
@@ -45,7 +55,7 @@ const proofProtocol = "acme-tls/1";
 
 /** @returns a server with the methods of an HTTP/1.1 server that Fastify and `main.ts` call */
 export function createTlsServer(handler: RequestListener, options: TlsServerOptions): Server {
-  const { certificate, requestTimeoutMs, idleTimeoutMs } = options;
+  const { certificate, turns, requestTimeoutMs, idleTimeoutMs } = options;
   const resets = new ResetLimit(options);
   const connections = new Http2Connections(options);
   const server = createSecureServer({
@@ -67,9 +77,20 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
     settings: { maxConcurrentStreams, enablePush: false },
   });
   // Fastify's handler accepts requests of both protocols; its type names only those of HTTP/1.1.
+  const serve = handler as unknown as (request: Http2ServerRequest, response: Http2ServerResponse) => void;
+  const serveInTurn = turns.inTurn(handler) as unknown as typeof serve;
+  const withBodies = new WeakSet<ServerHttp2Stream>();
   server.on("request", (request, response) => {
-    if (request.httpVersionMajor === 2 && !connections.serves(response.stream)) return;
-    handler(request as unknown as IncomingMessage, response as unknown as ServerResponse & { req: IncomingMessage });
+    if (request.httpVersionMajor === 1) {
+      serveInTurn(request, response);
+      return;
+    }
+    const { stream } = response;
+    if (!connections.serves(stream)) return;
+    connections.inTurn(stream, () => {
+      if (withBodies.has(stream)) limitBody(stream, requestTimeoutMs);
+      serve(request, response);
+    });
   });
   // Node.js emits "session" in the same turn, and hides the socket of a session.
   let latest: TLSSocket;
@@ -85,10 +106,9 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
     // Without a listener, an error of one client would end the process.
     session.on("error", () => session.destroy());
   });
-  server.on("stream", (stream, _headers, flags) => {
-    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0) return;
-    const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeoutMs);
-    stream.once("end", () => clearTimeout(late)).once("close", () => clearTimeout(late));
+  // Before Node.js emits "request" for the stream.
+  server.prependListener("stream", (stream, _headers, flags) => {
+    if ((flags & constants.NGHTTP2_FLAG_END_STREAM) === 0) withBodies.add(stream);
   });
   // The handshake is the whole proof.
   server.on("unknownProtocol", (socket: TLSSocket) => socket.destroy());
@@ -112,6 +132,12 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
       for (const socket of sockets) socket.destroy();
     },
   }) as unknown as Server; // with the methods above, it has those that are called
+}
+
+/** Closes a stream whose body is not received in time. */
+function limitBody(stream: ServerHttp2Stream, requestTimeoutMs: number): void {
+  const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeoutMs);
+  stream.once("end", () => clearTimeout(late)).once("close", () => clearTimeout(late));
 }
 
 /** Returns a connection to its server, with the bytes that were pushed back. */
