@@ -48,6 +48,7 @@ import { canonicalIds, checkStringIds, checkUuids, type PathParameters } from ".
 import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
 import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
+import { endTurn } from "./stream-turns.ts";
 import { compileBodyCheck, findNul, requireNoNul } from "./validation.ts";
 
 declare module "fastify" {
@@ -171,7 +172,11 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
       return serialized;
     });
     // A preview changes nothing that gateways could apply.
-    if (waitMs !== undefined && !flags.has("preview")) await proveApplied(caller, waitMs, reply);
+    if (waitMs !== undefined && !flags.has("preview")) {
+      // The rest takes almost no work, so the other requests of the connection need not wait for gateways.
+      endTurn(reply.raw);
+      await proveApplied(caller, waitMs, reply);
+    }
     const slicing = <Result>(work: Work<Result>) => inSlices(caller, work);
     if (outcome.kind === "prepared") return replyWithPrepared(operation, outcome.answer, reply, slicing);
     return replyWithOutcome(operation, await cutOutcome(outcome, cut, reply), reply, slicing);

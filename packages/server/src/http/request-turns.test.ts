@@ -130,6 +130,23 @@ test("a connection is not read while many requests wait", async () => {
   expect(running).toHaveLength(1);
 });
 
+test.each([
+  ["the second body", `${get("/a")}${post("/b", 20_000)}${"x".repeat(20_000)}`],
+  ["the tenth body", `${get("/a")}${post("/b", 20_000)}${"x".repeat(20_000)}${get("/c").repeat(8)}`],
+])("%s that waits is not read beyond a chunk or two", async (_, before) => {
+  const { running, socket, connection } = await start();
+  socket.write(`${before}${post("/last", 1e12)}${"x".repeat(20_000)}`);
+  socket.write("x".repeat(100_000_000));
+  await until("the first request runs", () => running.length === 1);
+  // Each connection takes a turn of the event loop, in which a chunk would be read.
+  for (let count = 0; count < 300; count += 1) {
+    const other = connect(socket.remotePort ?? 0, "127.0.0.1");
+    await once(other, "connect");
+    other.destroy();
+  }
+  expect(connection.bytesRead).toBeLessThan(before.length + 10 * 65_536);
+});
+
 test("a connection with too many waiting requests is closed", async () => {
   const { began, socket } = await start();
   socket.write("GET / HTTP/1.1\r\nHost:\r\n\r\n".repeat(1_100));

@@ -28,6 +28,11 @@ interface Connection {
   isPaused: boolean;
   /** Keeps the connection paused: Node.js resumes it after each request that it has parsed. */
   readonly keepPaused: () => void;
+  /**
+   * Stops reading again. If a pause follows a resume in the same turn, Node.js still starts to read, and no later pause
+   * stops it. The body of a request that waits would fill the memory.
+   */
+  readonly stopReading: () => void;
 }
 
 export class RequestTurns {
@@ -57,6 +62,7 @@ export class RequestTurns {
     if (connection === undefined) return undefined;
     this.#connections.delete(socket);
     stopPausing(connection);
+    connection.socket.off("resume", connection.stopReading);
     return connection.latest;
   }
 
@@ -88,8 +94,10 @@ export class RequestTurns {
       late: undefined,
       isPaused: false,
       keepPaused: () => void socket.pause(),
+      stopReading: () => void (socket.readableFlowing === false && socket.emit("pause")),
     };
     this.#connections.set(socket, connection);
+    socket.on("resume", connection.stopReading);
     return connection;
   }
 }

@@ -205,7 +205,7 @@ describe("over TLS", () => {
   });
 });
 
-// As many as run at once on a connection.
+// Eight streams run at once on a connection.
 test.runIf(process.platform === "linux")("responses that nobody reads hold no open files", async () => {
   const settings = { initialWindowSize: 0 };
   const session = connect(`https://localhost:${port}`, { ca: firstCertificate.cert, settings });

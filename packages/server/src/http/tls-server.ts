@@ -136,6 +136,7 @@ export function createTlsServer(handler: RequestListener, options: TlsServerOpti
 
 /** Closes a stream whose body is not received in time. */
 function limitBody(stream: ServerHttp2Stream, requestTimeoutMs: number): void {
+  if (stream.readableEnded) return;
   const late = setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), requestTimeoutMs);
   stream.once("end", () => clearTimeout(late)).once("close", () => clearTimeout(late));
 }
