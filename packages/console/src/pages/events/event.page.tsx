@@ -119,7 +119,7 @@ function Target({ event: { target, after } }: { readonly event: Event }) {
   const page = after === undefined ? undefined : pageOf(target.type, target.id);
   const name = target.name ?? target.id;
   return (
-    <Group gap="0 16px">
+    <Group gap="4px 16px">
       <NameWithKind name={name} kind={formatTarget(target.type)} page={page} />
       <RecordLink to={`/events?target.id=${target.id}`}>{t("events.history")}</RecordLink>
     </Group>
@@ -132,7 +132,7 @@ function Actor({ event: { actor } }: { readonly event: Event }) {
   const page = pageOf(type, id);
   const kind = type === "user" ? undefined : formatActorType(type);
   return (
-    <Group gap="0 16px">
+    <Group gap="4px 16px">
       <NameWithKind name={name} kind={kind} page={page} />
       <RecordLink to={`/events?actor.id=${id}`}>{t("events.actors.activity")}</RecordLink>
     </Group>
