@@ -50,7 +50,7 @@ export function enforcedAt(enforced: Enforced, forwarding: ForwardingSettings, n
   return { ...enforced, policy: policyPart(forwarding, content, now, expiresAt), policyAt: now };
 }
 
-/** Returns when the enforced policy is no longer current. */
+/** Returns the time at which the enforced policy ends. */
 export function changesAt({ content, expiresAt, policyAt }: Enforced): number {
   return nextChangeAt(content, expiresAt, policyAt) ?? expiresAt;
 }

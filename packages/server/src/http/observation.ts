@@ -9,7 +9,6 @@ import type { Log } from "../platform/log.ts";
 import type { Metrics } from "../platform/telemetry/metrics.ts";
 import type { RequestOutcome } from "../platform/telemetry/request-outcome.ts";
 import type { RequestSpan, Tracing } from "../platform/telemetry/tracing.ts";
-import { closeWithConnection } from "./client-disconnect.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
@@ -64,7 +63,6 @@ export function observeRequests(
     response[observedReply] = reply;
     // If the client disconnects early, the response never finishes.
     response.on("close", endAborted);
-    closeWithConnection(reply);
     // After an upgrade, stop treating the connection as a request.
     if (request.headers.upgrade !== undefined) response.once("upgraded", () => end(request, reply, "answered"));
   };

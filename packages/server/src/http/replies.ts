@@ -182,7 +182,7 @@ async function openStream(
   }
   const stream = readableOf(text(), stallMs);
   stream.once("close", () => closed.abort());
-  // A response that waits for responses to earlier pipelined requests has no reader that would destroy the stream.
+  // The stream may have no reader yet that would destroy it.
   closed.signal.addEventListener("abort", () => stream.destroy(), { once: true });
   // The client may have disconnected before the first chunk.
   if (closed.signal.aborted) stream.destroy();

@@ -30,6 +30,7 @@ async function start(requestTimeoutMs = 30_000) {
     response.once("close", () => running.splice(running.indexOf(entry), 1));
   });
   const server = createServer(times, handler);
+  server.on("upgrade", (_request, socket) => turns.release(socket.on("error", () => undefined)));
   const late: Socket[] = [];
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") late.push(socket);
@@ -51,7 +52,7 @@ async function start(requestTimeoutMs = 30_000) {
   const [connection] = (await accepted) as [Socket];
   const answer = (text: string) => running[0]?.response.end(text);
   const bodies = () => [...received.matchAll(/<(.*?)>/g)].map(([, body]) => body);
-  return { turns, running, began, socket, connection, answer, bodies, late, received: () => received };
+  return { server, turns, running, began, socket, connection, answer, bodies, late, received: () => received };
 }
 
 function get(path: string): string {
@@ -140,11 +141,31 @@ test.each([
   await until("the first request runs", () => running.length === 1);
   // Each connection takes a turn of the event loop, in which a chunk would be read.
   for (let count = 0; count < 300; count += 1) {
-    const other = connect(socket.remotePort ?? 0, "127.0.0.1");
+    const other = connect(socket.remotePort ?? 0, "127.0.0.1").on("error", () => undefined);
     await once(other, "connect");
     other.destroy();
   }
   expect(connection.bytesRead).toBeLessThan(before.length + 10 * 65_536);
+});
+
+test("a response before an upgrade learns that its client reads nothing, or reads again", async () => {
+  const { running, server, socket, answer } = await start();
+  socket.pause();
+  const upgraded = once(server, "upgrade");
+  socket.write(
+    `${get("/a")}${get("/b")}GET /c HTTP/1.1\r\nHost: localhost\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n`,
+  );
+  await upgraded;
+  answer("");
+  await until("the second request runs", () => running[0]?.path === "/b");
+  const response = running[0]?.response as ServerResponse;
+  response.setTimeout(50);
+  response.write("x".repeat(32_000_000));
+  await once(response, "timeout");
+  response.setTimeout(0);
+  const drained = once(response, "drain");
+  socket.resume();
+  await drained;
 });
 
 test("a connection with too many waiting requests is closed", async () => {

@@ -63,6 +63,7 @@ export class RequestTurns {
     this.#connections.delete(socket);
     stopPausing(connection);
     connection.socket.off("resume", connection.stopReading);
+    forwardEvents(connection);
     return connection.latest;
   }
 
@@ -100,6 +101,16 @@ export class RequestTurns {
     socket.on("resume", connection.stopReading);
     return connection;
   }
+}
+
+/** Node.js no longer reports to responses after an upgrade that the client reads again, or reads nothing. */
+function forwardEvents(connection: Connection): void {
+  const { socket, latest } = connection;
+  if (latest.writableFinished) return;
+  const drained = () => void connection.running.emit("drain");
+  const stalled = () => void connection.running.emit("timeout");
+  socket.on("drain", drained).on("timeout", stalled);
+  latest.once("finish", () => socket.off("drain", drained).off("timeout", stalled));
 }
 
 function wait(connection: Connection, response: ServerResponse, run: () => void): void {

@@ -80,7 +80,7 @@ export const unverifiedColumns: Readonly<Record<string, Readonly<Record<Reason, 
   resources: { "It is only shown.": ["description"] },
   roles: {
     "It is only shown.": ["name", "description", "deleteable"],
-    "Whoever held the role no longer holds it.": ["id"],
+    "The holders only lose the role.": ["id"],
   },
   sessions: { [signIn]: ["*"] },
   sign_in_attempts: { [log]: ["*"] },

@@ -34,7 +34,7 @@ test("maintenance of the only gateway makes its addresses unserved, except on de
   const earlier = devices.slice(1).map(({ device }) => device);
   const sent = earlier.map((device) => device.sent);
   await replicas.client.must.patch(`/tenants/policies/${policyId}/deactivate`);
-  await until("it is no longer unserved", () => current?.device.content?.unserved === undefined);
+  await until("nothing is unserved", () => current?.device.content?.unserved === undefined);
   await replicas.client.must.post(`/tenants/policies/${policyId}/reactivate`);
   await until("it is unserved", () => current?.device.content?.unserved !== undefined);
   await replicas.client.must.post(`/tenants/gateways/${gatewayId}/exit-maintenance`);
@@ -58,7 +58,7 @@ test("moves addresses to another gateway in service instead of listing them as u
   await until("it is unserved", () => device.content?.unserved !== undefined);
   expect(device.content).toMatchObject({ gateways: [], unserved });
   for (const id of [one, two]) await replicas.client.must.delete(`/tenants/gateways/${id}`);
-  await until("it is no longer unserved", () => device.content?.unserved === undefined);
+  await until("nothing is unserved", () => device.content?.unserved === undefined);
 });
 
 test("lists nothing as unserved for a gateway that was never deployed, until it is taken out of service", async () => {

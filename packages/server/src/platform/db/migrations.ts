@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import pg from "pg";
+import type pg from "pg";
 import { type AppliedMigration, adopt, baselineVersion, obstacleToAdoption } from "./baseline.ts";
 import { applicationRole, type Connection } from "./database.ts";
 import { installJobSchema } from "./job-schema.ts";
+import { withSingleConnection } from "./single-connection.ts";
 
 /** The folder beside the sources. The build does not copy SQL, so the path must lead there from `dist` too. */
 const folder = fileURLToPath(new URL("../../../src/migrations/", import.meta.url));
@@ -53,15 +54,7 @@ export function newestMigration(): number {
  *   baseline
  */
 export async function migrate(connection: Connection): Promise<readonly string[]> {
-  const client = new pg.Client({
-    ...connection,
-    application_name: "gatehouse migrate",
-    connectionTimeoutMillis: 5_000,
-  });
-  // A broken connection also fails the running query. Without a listener, its "error" event would end the process.
-  client.on("error", () => undefined);
-  await client.connect();
-  try {
+  return withSingleConnection(connection, "gatehouse migrate", async (client) => {
     await checkServer(client);
     await client.query("SELECT pg_advisory_lock($1)", [migrationLock]);
     await ensureRole(client);
@@ -77,9 +70,7 @@ export async function migrate(connection: Connection): Promise<readonly string[]
     const obstacle = await installJobSchema(client, applicationRole);
     if (obstacle !== undefined) throw new MigrationError(obstacle);
     return applied;
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 async function checkServer(client: pg.Client): Promise<void> {

@@ -329,4 +329,12 @@ describe("an ambiguous or pipelined request", () => {
     const answer = await exchange(port, request("GET /tenants/users", { ...authorized(), ...keepAlive }) + link);
     expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(["200", "401"]);
   });
+
+  test("for a link is answered after large responses to the requests before it", async () => {
+    const large = request("GET /docs/swagger-ui-bundle.js", { connection: "keep-alive" }).repeat(10);
+    const link = request("GET /gateway/v1/link", { connection: "upgrade", upgrade: "websocket" });
+    const answer = await exchange(port, large + link);
+    const statuses = [...answer.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => status);
+    expect(statuses).toEqual([...Array<string>(10).fill("200"), "401"]);
+  });
 });
