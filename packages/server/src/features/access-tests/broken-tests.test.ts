@@ -58,7 +58,7 @@ const policyOf = (id: string, isDefault = false): fc.Arbitrary<PolicyFacts> =>
     }));
 
 const eachOf = <Facts>(ids: readonly string[], factsOf: (id: string) => fc.Arbitrary<Facts>) =>
-  fc.tuple(...ids.map(factsOf));
+  fc.tuple(...ids.map((id) => factsOf(id)));
 
 const tenant: fc.Arbitrary<TenantFacts> = fc.record({
   users: eachOf(userIds, userOf),
