@@ -21,17 +21,17 @@ const help = `Usage: gatehouse-gateway --url URL --token-file FILE [options]
 
 Enforces the access policies of a Gatehouse control plane with WireGuard and nftables. Requires Linux.
 
-  --url URL             URL of the control plane, such as https://gatehouse.example.com
-  --token-file FILE     file with the gateway's token
-  --configuration FILE  enforce this signed configuration without a control plane
-  --signing-key KEY     the tenant's signing key, base64; required once if there is no control plane
-  --interface NAME      name of the WireGuard interface (default gatehouse0)
-  --state-folder PATH   folder for keys and the last configuration (default /var/lib/gatehouse-gateway)
-  --runtime-folder PATH folder in memory for a copy of the last configuration (default /run/gatehouse-gateway)
-  --keep-source         do not masquerade devices; the site needs a route back to their addresses
-  --replace-key         replace the WireGuard key of the stopped agent, and keep the former one to prove it
-  --dry-run             print the commands for --configuration without running them
-  --help                show this help
+  --url URL              URL of the control plane, such as https://gatehouse.example.com
+  --token-file FILE      file with the gateway's token
+  --configuration FILE   enforce this signed configuration without a control plane
+  --signing-key KEY      the tenant's signing key, base64; required once if there is no control plane
+  --interface NAME       name of the WireGuard interface (default gatehouse0)
+  --state-folder PATH    folder for keys and the last configuration (default /var/lib/gatehouse-gateway)
+  --runtime-folder PATH  folder in memory for a copy of the last configuration (default /run/gatehouse-gateway)
+  --keep-source          do not masquerade devices; the site needs a route back to their addresses
+  --replace-key          replace the WireGuard key of the stopped agent, and keep the former one to prove it
+  --dry-run              print the commands for --configuration without running them
+  --help                 show this help
 `;
 
 /** The version that the agent reports to the control plane. */
