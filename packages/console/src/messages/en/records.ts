@@ -227,6 +227,7 @@ export const records = {
       users: "Users",
       webhooks: "Webhooks",
     },
+    nonexistent: "This permission does not exist",
     queryAccess: "Check access",
     read: "Read",
     readNoun: "Read {{noun}}",
