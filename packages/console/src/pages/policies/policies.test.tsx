@@ -265,7 +265,7 @@ describe("the page of a policy", () => {
     expect(scope.getByRole("link", { name: "Office hours" }).getAttribute("href")).toBe(
       `/console/admission-rules/${officeHours.id}`,
     );
-    scope.getByText('now.getHours("Europe/Berlin") >= 8');
+    expect(scope.getByText('now.getHours("Europe/Berlin") >= 8').className).toContain("whole-condition");
     scope.getByText(t("policies.scope.anyGateway"));
   });
 
