@@ -68,6 +68,8 @@ export const users = {
     maxDevices: "Device limit",
     maxDevicesByGroups: "The largest limit of the user’s groups",
     maxDevicesHelp: "Leave empty to use the largest limit of the user’s groups.",
+    maxDevicesHelpWithLimit: "Leave empty to use the largest limit of the user’s groups: {{limit, number}}.",
+    maxDevicesOwn: "The user’s own limit",
     role: "Role",
     roles: "Roles",
     rolesHelp: "Roles that are assigned directly. Groups can give further roles.",
