@@ -191,13 +191,14 @@ export const records = {
     help: {
       addresses: "Addresses of resources, and their gateways.",
       configuration:
-        "Export, plan and apply the configuration file. The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. Each record also needs the permission of its type.",
+        "Export, plan and apply the configuration file. The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. You also need the permission for each type of record.",
       "access-tests": "Expectations about access that each change is checked against.",
       "admission-rules": "Conditions that policies require.",
       "api-keys": "API keys for people and programs. A key can only grant permissions that it holds.",
       "decisions:read": "See who can reach what, and preview changes.",
       devices: "Devices, their sessions and tokens, and enrolment keys.",
-      "events:read": "Events and the sign-in log, with export. Reverts also need the permissions of the change.",
+      "events:read":
+        "Events and the sign-in log, with export. To revert a change, you also need permission to make it.",
       gateways: "Gateways, their site settings and keys. Tokens have a separate permission.",
       "gateways:token": "Secrets with which gateways connect. Anyone who has a token can impersonate the gateway.",
       groups: "Groups of users.",

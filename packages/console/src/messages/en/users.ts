@@ -29,7 +29,7 @@ export const users = {
     group: "Group",
     reactivate: "Reactivate",
     reactivateNote:
-      "Restores the access of the users and of their devices. Earlier invitation links stay revoked. Create new links on the pages of users who have no passkey yet.",
+      "Restores the access of the users and of their devices. Earlier invitation links stay revoked. Create new links on the page of each user who has no passkey yet.",
   },
   deactivate: {
     done: "User deactivated and devices disconnected",
