@@ -191,7 +191,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
         await shoot(visit, "overview-first-steps");
         for (const [step, name] of [
           ["gateway", "Deploy a gateway"],
-          ["device", "Add people and a device"],
+          ["device", "Add users and a device"],
           ["policy", "Create a policy"],
         ] as const) {
           await button(visit, name).click();

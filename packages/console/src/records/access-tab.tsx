@@ -40,11 +40,14 @@ export function AccessTab({ of }: { readonly of: Question }) {
   if (data === undefined) return <Skeleton height={160} aria-busy />;
   const nameOf = ({ row }: FoldedRow) => (isResource ? row.user.name : row.resource.name);
   const rows = [...foldDevices(data.data)].sort((one, other) => compareText(nameOf(one), nameOf(other)));
+  const title = isResource ? t("records.accessTab.who") : t("records.accessTab.what");
+  const count = new Set(rows.map(({ row }) => (isResource ? row.user.id : row.resource.id))).size;
   const ask = new URLSearchParams({ view: isResource ? "who" : "what", ...question }).toString();
   return (
     <Panel
-      title={isResource ? t("records.accessTab.who") : t("records.accessTab.what")}
-      {...(rows.length === 0 ? {} : { about: <AccessNote ofResource={isResource} /> })}
+      // The count is known only if every row was read.
+      title={data.total > data.data.length ? title : t("common.titleCount", { title, count })}
+      {...(rows.length === 0 ? {} : { about: <AccessNote ofResource={isResource} showsBeginning /> })}
       actions={
         <Button component={Link} to={`/access?${ask}`} size="xs" variant="default">
           {t("records.accessTab.ask")}

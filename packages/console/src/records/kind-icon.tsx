@@ -63,12 +63,11 @@ export function KindMark({ of }: { readonly of: string }) {
 interface KindProps {
   /** The first part of the path of the records' pages, such as `users`. */
   readonly of: string;
-  /** An icon that says more than the kind. */
-  readonly icon?: LucideIcon | undefined;
   readonly children: ReactNode;
 }
 
-export function Kind({ of, icon: Icon = icons[of], children }: KindProps) {
+export function Kind({ of, children }: KindProps) {
+  const Icon = icons[of];
   return (
     <span className="kind">
       {Icon !== undefined && <Icon size={15} aria-hidden />}

@@ -1,11 +1,10 @@
 /** A table of permissions by kind of record, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
 import { Anchor, Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
-import { Check } from "lucide-react";
+import { Check, X } from "lucide-react";
 import { useId } from "react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
-import { absent } from "./absent.tsx";
 
 interface Preset {
   readonly label: string;
@@ -33,6 +32,13 @@ const special = [
   ["decisions:read", t("records.permissions.queryAccess")],
 ] as const;
 
+/** Stands for a permission that does not exist, unlike one that is not granted. */
+const nonexistent = (
+  <Text span inherit c="dimmed" role="img" aria-label={t("records.permissions.nonexistent")}>
+    –
+  </Text>
+);
+
 type Noun = keyof typeof messages.permissions.nouns;
 
 const nouns = [
@@ -52,7 +58,11 @@ export function PermissionTable(props: PermissionTableProps) {
     if (known === undefined) return null;
     const checked = held.includes(known);
     if (onChange === undefined) {
-      return checked ? <Check size={16} role="img" aria-label={t("common.yes")} className="granted" /> : absent;
+      return checked ? (
+        <Check size={16} role="img" aria-label={t("common.yes")} className="granted" />
+      ) : (
+        <X size={16} role="img" aria-label={t("common.no")} className="not-granted" />
+      );
     }
     return (
       <Checkbox
@@ -132,7 +142,8 @@ export function PermissionTable(props: PermissionTableProps) {
                 {name}
                 <Help of={permission} />
               </Table.Th>
-              <Table.Td colSpan={2}>{box(permission, name)}</Table.Td>
+              <Table.Td>{box(permission, name)}</Table.Td>
+              <Table.Td>{nonexistent}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>

@@ -145,7 +145,7 @@ export interface Fact {
   readonly label: string;
   readonly value: ReactNode;
   /** An explanation below the value. */
-  readonly note?: string | undefined;
+  readonly note?: ReactNode;
 }
 
 /** The fields of a record as a list of terms and values. */
@@ -157,7 +157,7 @@ export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
           <dt>{label}</dt>
           <dd>
             {value === "" || value === undefined || value === null || value === false ? absent : value}
-            {note !== undefined && (
+            {note !== undefined && note !== false && (
               <Text size="xs" c="dimmed">
                 {note}
               </Text>

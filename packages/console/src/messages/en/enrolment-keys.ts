@@ -1,6 +1,7 @@
 /** Keys with which servers are enrolled. */
 export const enrolmentKeys = {
   create: "Create enrolment key",
+  createIntro: "You can change only the name and the expiry later.",
   created: {
     text: "Copy the key to the servers, and run <code>gatehouse-device enrol --key-file FILE</code> on each.",
     title: "Enrolment key “{{name}}”",

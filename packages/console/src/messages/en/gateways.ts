@@ -69,7 +69,7 @@ export const gateways = {
   },
   noun: "gateways",
   resources: "Resources ({{count, number}})",
-  resourcesEmpty: "Publish a resource, or connect the gateway on the page of a resource.",
+  resourcesEmpty: "Publish a resource, or connect the gateway on a resource’s page.",
   resourcesNote: "An internet resource uses the gateway only for policies that send its traffic through a gateway.",
   search: "Name or endpoint",
   settings: {

@@ -101,6 +101,7 @@ export function EnrolmentKeysListPage() {
             dialog={(close) => (
               <RecordForm
                 title={t("enrolmentKeys.create")}
+                intro={t("enrolmentKeys.createIntro")}
                 fields={newKeyFields}
                 initial={newKey}
                 submitLabel={t("common.create")}

@@ -12,6 +12,7 @@ import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { InviteUsers } from "./invite-users.tsx";
+import { UserDetails } from "./user-details.tsx";
 import { fullName } from "./user-name.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/users">> = {
@@ -110,6 +111,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       plan: ({ id }) => ({ method: "DELETE", path: `/tenants/users/${id}` }),
     },
   ],
+  details: (user) => <UserDetails user={user} />,
   empty: {
     title: t("users.empty.title"),
     text: t("users.empty.text"),
