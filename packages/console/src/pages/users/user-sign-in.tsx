@@ -30,7 +30,8 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
             facts={[
               {
                 label: t("signIn.account.passkeys"),
-                value: passkeys.length === 0 ? t("common.none") : formatNumber(passkeys.length),
+                value: passkeys.length > 0 && formatNumber(passkeys.length),
+                none: t("common.none"),
               },
             ]}
           />
