@@ -3,11 +3,12 @@ import { GatehouseError } from "@gatehouse/client/errors";
 import { Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { paged } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { compareText } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+import { absent } from "./absent.tsx";
 import { useAccessHistory } from "./access-history.ts";
 import { AccessNote } from "./access-note.tsx";
 import { useRefusal } from "./access-refusal.ts";
@@ -164,8 +165,8 @@ function useProbes(question: Readonly<Record<string, string>>, enabled: boolean)
   return history === undefined ? undefined : probes;
 }
 
-function formatSince(since: Since | undefined): string {
-  if (since === undefined) return "–";
+function formatSince(since: Since | undefined): ReactNode {
+  if (since === undefined) return absent;
   if (since.kind === "beginning") return t("records.accessTab.unknown");
   return since.kind === "within"
     ? t("records.accessTab.within", { count: since.days })

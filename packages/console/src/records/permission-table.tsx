@@ -5,6 +5,7 @@ import { Check, X } from "lucide-react";
 import { useId } from "react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
+import { ValueNote } from "./value-note.tsx";
 
 interface Preset {
   readonly label: string;
@@ -154,11 +155,7 @@ export function PermissionTable(props: PermissionTableProps) {
 }
 
 function Help({ of: permission }: { readonly of: keyof typeof messages.permissions.help }) {
-  return (
-    <Text size="xs" fw={400} c="dimmed">
-      {t(`records.permissions.help.${permission}`)}
-    </Text>
-  );
+  return <ValueNote>{t(`records.permissions.help.${permission}`)}</ValueNote>;
 }
 
 function isSame(some: readonly Permission[], others: readonly Permission[]): boolean {

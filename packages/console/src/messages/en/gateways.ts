@@ -70,7 +70,7 @@ export const gateways = {
   noun: "gateways",
   resources: "Resources ({{count, number}})",
   resourcesEmpty: "Publish a resource, or connect the gateway on a resource’s page.",
-  resourcesNote: "An internet resource uses the gateway only for policies that send its traffic through a gateway.",
+  resourcesNote: "Traffic to internet resources passes through this gateway only if a policy says so.",
   search: "Name or endpoint",
   settings: {
     domains: "Domains with their own resolvers",
@@ -168,8 +168,6 @@ export const gateways = {
       UNRECOGNIZED: "No configuration applied yet",
       error: "Reported error",
       failed: "Not readable",
-      firstApplied: "First applied",
-      heartbeat: "Last heartbeat",
       hide: "Hide last report",
       show: "Show last report",
       status: "Status",

@@ -10,7 +10,8 @@ export const records = {
     before_one: "More than {{count, number}} day ago",
     before_other: "More than {{count, number}} days ago",
     byPolicies: "This list shows what policies allow, even if a gateway is offline.",
-    internet: "It contains resources only. <policies>Internet policies</policies> decide about other destinations.",
+    internet:
+      "Only resources are listed. <policies>Internet policies</policies> control access to other internet destinations.",
     more_one: "{{count, number}} more row. Check access to see all.",
     more_other: "{{count, number}} more rows. Check access to see all.",
     noDevice: "without a device",
@@ -135,6 +136,8 @@ export const records = {
     users_one: "{{count, number}} user",
     users_other: "{{count, number}} users",
     withoutDevice: "without\u00a0a\u00a0device",
+    withoutDeviceNote:
+      "“Without a device” applies to decisions that name only the user. Connections through gateways always come from a device.",
   },
   form: {
     attention_one: "{{count, number}} field needs attention",

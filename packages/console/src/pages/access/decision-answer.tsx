@@ -185,7 +185,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
           role="group"
           aria-label={t("access.evaluated.region")}
         >
-          <Table className="record-table stacks tall-rows">
+          <Table className="record-table stacks">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.evaluated.columns.policy")}</Table.Th>

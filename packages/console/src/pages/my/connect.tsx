@@ -26,7 +26,7 @@ export function ConnectSteps() {
   return (
     <Stack>
       <Intro>{t("my.connect.intro")}</Intro>
-      <List type="ordered" spacing="sm" pr="md">
+      <List type="ordered" spacing="sm">
         <List.Item>
           {t("my.connect.stepRun")}
           <Stack mt={6} gap="xs">
@@ -42,8 +42,8 @@ export function ConnectSteps() {
             elements={{ a: <Anchor href="/console/code" inherit underline="always" /> }}
           />
         </List.Item>
-        <List.Item>{t("my.connect.stepDone")}</List.Item>
       </List>
+      <Intro>{t("my.connect.stepDone")}</Intro>
     </Stack>
   );
 }

@@ -22,7 +22,15 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
     <Panel title={t("signIn.user.title")}>
       <Stack align="flex-start">
         {passkeys !== undefined && (
-          <Facts facts={[{ label: t("signIn.account.passkeys"), value: formatPasskeyCount(passkeys) }]} />
+          <Facts
+            facts={[
+              {
+                label: t("signIn.account.passkeys"),
+                value: passkeys > 0 && formatPasskeyCount(passkeys),
+                none: t("common.none"),
+              },
+            ]}
+          />
         )}
         {canWrite && (
           <Group gap="xs">
