@@ -26,8 +26,20 @@ export function RuleReading({ text, reading }: RuleReadingProps) {
         </section>
       )}
       <Code block className="value">
-        {text}
+        {text.split(betweenComparisons).map((part, index) =>
+          index % 2 === 1 ? (
+            part
+          ) : (
+            // biome-ignore lint/suspicious/noArrayIndexKey: parts can be equal, and their order is fixed
+            <span key={index} className="comparison">
+              {part}
+            </span>
+          ),
+        )}
       </Code>
     </Stack>
   );
 }
+
+/** The text of a rule breaks here, and not between the name and the value of a comparison. */
+const betweenComparisons = /(\s*(?:&&|\|\|)\s*)/;
