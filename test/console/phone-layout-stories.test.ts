@@ -14,7 +14,7 @@ describe.runIf(hasBrowser)("an administrator with a phone", () => {
   test("selects each view of access with a finger", async () => {
     const visit = await given.visit({ width: 390 });
     await visit.open("/access");
-    const views = visit.page.getByRole("radiogroup", { name: "View" }).locator("label");
+    const views = visit.page.getByRole("tablist", { name: "View" }).getByRole("tab");
     await expect.poll(() => views.count()).toBe(4);
     for (const view of await views.all()) expect((await boxOf(view)).height).toBeGreaterThanOrEqual(34);
     await visit.leave();

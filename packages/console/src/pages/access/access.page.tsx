@@ -1,5 +1,5 @@
 /** The page that shows who can reach which resource and why: now, at another time, or on a date in the past. */
-import { Group, Paper, SegmentedControl, Skeleton, Stack, Text, Title } from "@mantine/core";
+import { Group, Paper, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
 import { Link2 } from "lucide-react";
 import { lazy, Suspense, useEffect } from "react";
 import { CopyText } from "../../app/copy.tsx";
@@ -26,24 +26,29 @@ export function AccessPage() {
           {t("access.copyLink")}
         </CopyText>
       </Group>
-      <SegmentedControl
-        aria-label={t("access.view")}
-        value={query.view}
-        onChange={(view) => change({ view }, true)}
-        data={views.map(({ value, label }) => ({ value, label }))}
-        style={{ alignSelf: "start" }}
-        className="views page-views"
-      />
-      {query.view === "graph" ? (
-        <Suspense fallback={<Skeleton height={420} aria-busy />}>
-          <GraphView />
-        </Suspense>
-      ) : (
-        <>
-          <Question query={query} change={change} />
-          <Answer query={query} change={change} />
-        </>
-      )}
+      <Tabs value={query.view} onChange={(view) => view !== null && change({ view }, true)} keepMounted={false}>
+        <Tabs.List aria-label={t("access.view")} mb="md" className="scrolling-tabs">
+          {views.map(({ value, label }) => (
+            <Tabs.Tab key={value} value={value}>
+              {label}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {views.map(({ value }) => (
+          <Tabs.Panel key={value} value={value}>
+            {value === "graph" ? (
+              <Suspense fallback={<Skeleton height={420} aria-busy />}>
+                <GraphView />
+              </Suspense>
+            ) : (
+              <Stack>
+                <Question query={query} change={change} />
+                <Answer query={query} change={change} />
+              </Stack>
+            )}
+          </Tabs.Panel>
+        ))}
+      </Tabs>
     </Stack>
   );
 }
