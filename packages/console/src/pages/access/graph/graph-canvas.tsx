@@ -146,12 +146,11 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
   );
   const quiet = useMemo(() => quietKeys(graph), [graph]);
   const isDrawn = ({ from, to }: Edge) => ![from, to].some((key) => quiet.has(key) && key !== selected);
-  const chosen = useMemo(() => keysThrough(graph, focusKey), [graph, focusKey]);
   const appearanceOf = (edge: Edge, isServing: boolean): Appearance | undefined => {
-    const isIn = (keys: ReadonlySet<string>) => keys.has(edge.from) && keys.has(edge.to);
     if (!isDrawn(edge)) return undefined;
-    if (lit !== undefined) return isIn(lit) ? "lit" : "dim";
-    return isServing && !isIn(chosen) ? "muted" : "plain";
+    if (lit !== undefined) return lit.has(edge.from) && lit.has(edge.to) ? "lit" : "dim";
+    // A filtered graph shows only what its filter selects.
+    return isServing && focusKey === "" ? "muted" : "plain";
   };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the buttons inside
@@ -221,12 +220,6 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       </ReactFlow>
     </div>
   );
-}
-
-/** The nodes on all paths through the record that the graph is filtered by. */
-function keysThrough({ edges }: AccessGraph, focusKey: string): ReadonlySet<string> {
-  if (focusKey === "") return new Set();
-  return new Set([focusKey, `subject:${focusKey}`].flatMap((key) => [...pathsThrough(edges, key)]));
 }
 
 /** The largest zoom up to 1 that shows all columns. */

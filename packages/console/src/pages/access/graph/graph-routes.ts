@@ -59,11 +59,11 @@ interface Drawn extends Lane {
 
 /** A lane with its position. */
 export interface RoutedLane extends Drawn {
-  /** Where its lines start. */
+  /** The position at which its lines start. */
   readonly left: number;
   /** The position of its vertical part. Undefined if its only line is straight. */
   readonly x: number | undefined;
-  /** Where its lines end, by the key of the node. */
+  /** The positions at which its lines end, by the keys of the nodes. */
   readonly rights: ReadonlyMap<string, number>;
   /** The heights at which lines of other lanes cross its vertical part. */
   readonly crossed: readonly number[];

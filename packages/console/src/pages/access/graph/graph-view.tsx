@@ -153,7 +153,7 @@ function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
             { value: "list", label: t("graph.forms.list") },
           ]}
         />
-        {drawn === "graph" && <Legend hasGateways={graph.columns.gateway.length > 0} />}
+        {drawn === "graph" && <Legend hasMuted={focus === undefined && graph.columns.gateway.length > 0} />}
       </Group>
       {drawn === "list" ? (
         <GraphList paths={paths} page={page} turnTo={(next) => change({ page: next })} />
@@ -276,7 +276,12 @@ function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
   );
 }
 
-function Legend({ hasGateways }: { readonly hasGateways: boolean }) {
+interface LegendProps {
+  /** Whether lines to gateways are muted. */
+  readonly hasMuted: boolean;
+}
+
+function Legend({ hasMuted }: LegendProps) {
   return (
     <Group gap="md" aria-hidden>
       <LegendEntry name={t("graph.legend.allowed")} color="var(--mantine-color-green-8)">
@@ -286,7 +291,7 @@ function Legend({ hasGateways }: { readonly hasGateways: boolean }) {
         <path d="M0 5 H28" strokeDasharray="6 4" />
         <path d="M24 1 L32 9 M32 1 L24 9" />
       </LegendEntry>
-      {hasGateways && (
+      {hasMuted && (
         <LegendEntry name={t("graph.legend.gateways")} color="var(--field-edge)">
           <path d="M0 5 H34" />
         </LegendEntry>

@@ -12,9 +12,9 @@ export interface Point {
 
 export interface LanePicture {
   readonly path: string;
-  /** Where lines meet. */
+  /** The points at which lines meet. */
   readonly dots: readonly Point[];
-  /** Where lines end at a node. */
+  /** The ends of the lines at nodes. */
   readonly tips: readonly Point[];
 }
 
