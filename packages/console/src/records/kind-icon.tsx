@@ -1,5 +1,6 @@
 /** The icon of each kind of record, before its name in lists. */
 import {
+  BadgeCheck,
   Globe,
   History,
   IdCard,
@@ -30,8 +31,9 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   addresses: MapPin,
   "admission-rules": ScrollText,
   "api-keys": KeyRound,
-  devices: MonitorSmartphone,
+  "device-approvals": BadgeCheck,
   "device-sessions": TimerReset,
+  devices: MonitorSmartphone,
   domains: Globe,
   events: History,
   "enrolment-keys": TicketCheck,
@@ -47,6 +49,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   webhooks: Webhook,
 };
 
+/** The paths of the pages of these kinds. */
 export const kindsWithIcon = Object.keys(icons);
 
 /** The icon of a kind above the title of an empty list. */

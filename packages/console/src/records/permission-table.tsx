@@ -27,10 +27,13 @@ interface PermissionTableProps {
 /** Only as wide as its heading on a narrow screen, so that the help has room. */
 const columnWidth = { base: 52, xs: 90 };
 
+const readNoun = (noun: string) => t("records.permissions.readNoun", { noun });
+
+/** Permissions of one verb, with the name of their row and of their checkbox. */
 const special = [
-  ["gateways:token", t("records.permissions.gatewayTokens")],
-  ["events:read", t("records.permissions.events")],
-  ["decisions:read", t("records.permissions.queryAccess")],
+  ["gateways:token", t("records.permissions.gatewayTokens"), readNoun(t("records.permissions.gatewayTokens"))],
+  ["events:read", t("records.permissions.events"), readNoun(t("records.permissions.events"))],
+  ["decisions:read", t("records.permissions.queryAccess"), t("records.permissions.queryAccess")],
 ] as const;
 
 /** Stands for a permission that does not exist, unlike one that is not granted. */
@@ -83,17 +86,19 @@ export function PermissionTable(props: PermissionTableProps) {
     <Stack gap="xs">
       {onChange !== undefined && (
         <>
-          <Input.Label component="div" required>
-            {label}
-          </Input.Label>
-          <Group justify="space-between" align="baseline" gap="md" wrap="nowrap">
-            <Text size="sm" c="dimmed" id={`${id}-presets`}>
-              {t("apiKeys.presets.label")}
-            </Text>
-            <Anchor component="button" type="button" size="sm" onClick={() => onChange([])}>
-              {t("apiKeys.presets.none")}
-            </Anchor>
-          </Group>
+          <div>
+            <Input.Label component="div" required>
+              {label}
+            </Input.Label>
+            <Group justify="space-between" align="baseline" gap="md" wrap="nowrap">
+              <Input.Description component="div" id={`${id}-presets`}>
+                {t("apiKeys.presets.label")}
+              </Input.Description>
+              <Anchor component="button" type="button" size="xs" onClick={() => onChange([])}>
+                {t("apiKeys.presets.none")}
+              </Anchor>
+            </Group>
+          </div>
           <Group gap="xs" role="group" aria-labelledby={`${id}-presets`}>
             {presets.map((preset) => {
               const chosen = permissions.filter(
@@ -132,18 +137,18 @@ export function PermissionTable(props: PermissionTableProps) {
                   {noun}
                   <Help of={key} />
                 </Table.Th>
-                <Table.Td>{box(`${key}:read`, t("records.permissions.readNoun", { noun }))}</Table.Td>
+                <Table.Td>{box(`${key}:read`, readNoun(noun))}</Table.Td>
                 <Table.Td>{box(`${key}:write`, t("records.permissions.writeNoun", { noun }))}</Table.Td>
               </Table.Tr>
             );
           })}
-          {special.map(([permission, name]) => (
+          {special.map(([permission, name, label]) => (
             <Table.Tr key={permission}>
               <Table.Th scope="row" role="rowheader">
                 {name}
                 <Help of={permission} />
               </Table.Th>
-              <Table.Td>{box(permission, name)}</Table.Td>
+              <Table.Td>{box(permission, label)}</Table.Td>
               <Table.Td>{nonexistent}</Table.Td>
             </Table.Tr>
           ))}

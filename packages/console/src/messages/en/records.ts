@@ -189,8 +189,8 @@ export const records = {
     title: "{{kind}} not found",
   },
   permissions: {
-    events: "Read events",
-    gatewayTokens: "Read gateway tokens",
+    events: "Events",
+    gatewayTokens: "Gateway tokens",
     help: {
       addresses: "Addresses of resources, and their gateways.",
       configuration:
@@ -216,7 +216,7 @@ export const records = {
     },
     nouns: {
       addresses: "Addresses",
-      configuration: "Configuration",
+      configuration: "Configuration file",
       "access-tests": "Access tests",
       "admission-rules": "Admission rules",
       "api-keys": "API keys",
