@@ -40,7 +40,7 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
 
   /**
    * Persists the active configuration. If that fails, the agent keeps enforcing it: revocation must not depend on the
-   * disk. The copy comes first, so that it is never earlier than the stored configuration.
+   * disk. The copy comes first, so that a crash between the two leaves the copy as the later one.
    */
   async persist(configuration: Configuration, trust: Trust): Promise<void> {
     await this.copy(configuration, trust);
