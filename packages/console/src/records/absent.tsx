@@ -4,11 +4,14 @@ import { Text } from "@mantine/core";
 interface AbsentProps {
   readonly children?: string | undefined;
   readonly className?: string;
+  /** Says what is absent, if the text alone does not. */
+  readonly label?: string;
 }
 
-export function Absent({ children = "–", className = "" }: AbsentProps) {
+export function Absent({ children = "–", className = "", label }: AbsentProps) {
+  const name = label === undefined ? {} : { role: "img", "aria-label": label };
   return (
-    <Text span inherit c="dimmed" className={`absent ${className}`}>
+    <Text span inherit c="dimmed" className={`absent ${className}`} {...name}>
       {children}
     </Text>
   );

@@ -1,10 +1,11 @@
 /** A table of permissions by kind of record, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
-import { Anchor, Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
+import { Anchor, Button, Checkbox, Group, Input, Stack, Table } from "@mantine/core";
 import { Check, X } from "lucide-react";
 import { useId } from "react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
+import { Absent } from "./absent.tsx";
 import { ValueNote } from "./value-note.tsx";
 
 interface Preset {
@@ -37,11 +38,7 @@ const special = [
 ] as const;
 
 /** Stands for a permission that does not exist, unlike one that is not granted. */
-const nonexistent = (
-  <Text span inherit c="dimmed" role="img" aria-label={t("records.permissions.nonexistent")}>
-    –
-  </Text>
-);
+const nonexistent = <Absent label={t("records.permissions.nonexistent")} />;
 
 type Noun = keyof typeof messages.permissions.nouns;
 

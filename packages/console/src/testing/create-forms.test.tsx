@@ -72,7 +72,7 @@ test.each([
 ])("says what cannot change later: /%s", async (path, text) => {
   openConsole(`/${path}?new=1`);
   const dialog = await findDialog();
-  await dialog.findByText(text);
+  await dialog.findByText(text, { exact: false });
   expect(text).toMatch(/You can(?:not)? change .* later\./);
 });
 
