@@ -66,6 +66,11 @@ describe("the health check of the server", () => {
 
 describe("the health check of the gateway", () => {
   const file = "gatehouse-gateway.health-check.mjs";
+  /** Leaves a socket as a process that was killed does. */
+  const leaveSocket = async (socket: string) => {
+    const program = `require("node:net").createServer().listen(${JSON.stringify(socket)}, () => process.kill(process.pid, "SIGKILL"))`;
+    await new Promise((resolve) => spawn(process.execPath, ["--eval", program]).once("exit", resolve));
+  };
   const makeFolder = async () => {
     const folder = await mkdtemp(path.join(tmpdir(), "gatehouse-health-"));
     onTestFinished(() => rm(folder, { recursive: true }));
@@ -94,6 +99,22 @@ describe("the health check of the gateway", () => {
   });
 
   test("notices that no agent runs", async () => {
-    expect(await check(file, [await makeFolder()])).toBe(1);
+    expect(await check(file, [await makeFolder(), await makeFolder()])).toBe(1);
   });
+
+  test.each([
+    ["alive\n", 0],
+    ["", 1],
+  ])(
+    "asks the socket in the runtime folder if nobody listens on the one in the state folder: %j",
+    async (answer, code) => {
+      const [state, runtime] = [await makeFolder(), await makeFolder()];
+      await leaveSocket(path.join(state, "running.sock"));
+      await listen(
+        createServer((socket) => void socket.end(answer)),
+        path.join(runtime, "running.sock"),
+      );
+      expect(await check(file, [state, runtime])).toBe(code);
+    },
+  );
 });
