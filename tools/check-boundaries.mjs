@@ -19,6 +19,6 @@ console.log(report.output);
 const cycles = folderCycles(output.modules);
 for (const { from, to } of cycles) console.log(`error folder-cycle: ${from} → ${to} → … → ${from}`);
 if (cycles.length > 0) {
-  console.log("Folders depend on each other in one direction only. Move the shared part to a third folder.");
+  console.log("Folders must not depend on each other in a cycle. Move the shared part to a third folder.");
 }
 if (report.exitCode > 0 || cycles.length > 0) process.exitCode = 1;

@@ -42,7 +42,7 @@ function folderDependencies(modules) {
  */
 function reaches(dependencies, from, to) {
   const seen = new Set([from]);
-  // A set also visits what is added meanwhile.
+  // The iteration of a set includes elements that are added during it.
   for (const folder of seen) for (const next of dependencies.get(folder) ?? []) seen.add(next);
   return seen.has(to);
 }

@@ -90,7 +90,7 @@ export class Agent {
   readonly #repairs: Repairs;
   /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
   #mustRetry = false;
-  /** The state at the start. The machine may refuse its configuration, which is retried. Undefined: it is resumed. */
+  /** The state at the start, if the machine refused its configuration. Undefined: there is nothing to retry. */
   #stored: StoredState | undefined;
 
   constructor(parts: AgentParts) {
@@ -123,8 +123,8 @@ export class Agent {
   }
 
   /**
-   * Pins the key that must sign configurations. A later key replaces it if the pinned one leads to it. It need not be
-   * stored, because the stored key leads to it after a restart, too.
+   * Pins the key that must sign configurations. A later key replaces the pinned key if the pinned key leads
+   * to it. The later key need not be stored: after a restart, the stored key still leads to it.
    *
    * @throws Error if another key is pinned, or the first key cannot be stored
    */

@@ -33,7 +33,7 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
     return this.#store.failure;
   }
 
-  /** Why there is no copy of the active configuration; undefined: there is one. */
+  /** The error of the last attempt to copy; undefined if it succeeded, was not made, or there is no second store. */
   get copyFailure(): string | undefined {
     return this.#copy?.failure;
   }
@@ -55,7 +55,7 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
   /** Persists a trust that has changed since the active configuration was persisted. */
   async persistTrust(trust: Trust): Promise<void> {
     for (const store of [this.#copy, this.#store]) {
-      // Beside an earlier configuration, the trust would make that configuration look like a replay.
+      // After a failure, the store has an earlier configuration. With this trust, it would look like a replay.
       if (store?.failure === undefined) await store?.store(trust);
     }
   }
@@ -96,7 +96,7 @@ class ReportedStore<Configuration, Trust> {
     this.#log = log;
   }
 
-  /** Why the last call failed; undefined: it succeeded. */
+  /** The error of the last call; undefined if it succeeded or none was made. */
   get failure(): string | undefined {
     return this.#failure;
   }

@@ -18,8 +18,8 @@ export class RuntimeFolder {
   }
 
   /**
-   * Creates the folder if it is missing, and locks it until `close`. Must be called before each access, because anyone
-   * may have emptied the file system in memory.
+   * Creates the folder if it is missing, and locks it until `close`. Must be called before each access, because the
+   * folder may have been deleted since the last access.
    *
    * @throws Error if the folder belongs to another user or agent, or others may write to it
    */

@@ -145,7 +145,7 @@ export function Panel({ title, about, actions, children }: PanelProps) {
 export interface Fact {
   readonly label: string;
   readonly value: ReactNode;
-  /** Shown if there is no value. A dash by default. */
+  /** The text if there is no value; a dash by default. */
   readonly none?: string;
   /** An explanation below the value. */
   readonly note?: ReactNode;

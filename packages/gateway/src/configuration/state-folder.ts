@@ -85,7 +85,7 @@ export class StateFolder {
     await writePrivateFile(this.#configurationFile, JSON.stringify(configuration));
   }
 
-  /** The files that a copy of the state has. It needs no keys. */
+  /** The files of a copy of the state. A copy contains no private keys. */
   get copiedFiles(): readonly string[] {
     return [this.#configurationFile, this.#trustFile];
   }

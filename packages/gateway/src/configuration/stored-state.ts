@@ -32,7 +32,7 @@ export interface StateSources {
 }
 
 /**
- * Reads both. Removes the copy if the state folder is the one of a new gateway.
+ * Reads the state folder and the copy. Removes the copy if the state folder has no pinned gateway.
  *
  * @param now milliseconds since 1970
  */
@@ -93,7 +93,8 @@ function join(
   if (latest !== undefined && compareOrder(name, latest) <= 0) return { trust: joined, read: undefined };
   const signer = signerOfCopy(name, { stored, copy, joined });
   const refusal = refusalOf(read.configuration, { ...joined, signingKey: signer }, now);
-  // A later configuration that is no longer valid still proves that the stored one is over.
+  // The signature is checked first. A later configuration supersedes the stored one even if it has expired, or its
+  // format is unknown.
   if (refusal !== undefined && refusal.reason !== "expired" && refusal.reason !== "unknown_format") {
     return { problem: refusal.message };
   }
@@ -107,7 +108,7 @@ function withFormerKeys(joined: Trust | undefined, stored: Trust): Trust | undef
   return { ...joined, formerKeys: [...new Set(former)] };
 }
 
-/** Compares two configurations: positive if the first is later. One that cannot be read is the earliest. */
+/** Compares two configurations: positive if the first is later. An unreadable configuration counts as the earliest. */
 function order(a: Resumable, b: Resumable): number {
   if ("problem" in a.read) return -1;
   if ("problem" in b.read) return 1;

@@ -96,7 +96,7 @@ export class AgentWorld {
     await rename(`${this.state}.full`, this.state);
   }
 
-  /** Makes the runtime folder unavailable, which a file then replaces. */
+  /** Replaces the runtime folder with a file, so that it cannot be used. */
   async blockRuntimeFolder(): Promise<void> {
     await rename(this.runtime, `${this.runtime}.away`);
     await writeFile(this.runtime, "");

@@ -1,7 +1,7 @@
 /**
  * Limits the memory of responses that their clients have not read yet, and ends those that are read too slowly
- * (docs/decisions/0278-responses-that-nobody-reads.md). Content of several responses counts once, because they share
- * its memory.
+ * (docs/decisions/0278-responses-that-nobody-reads.md). Content that several responses share counts once per holder and
+ * once in total, because it is in memory once.
  */
 import type { ServerResponse } from "node:http";
 import { constants, type Http2ServerResponse } from "node:http2";
@@ -11,7 +11,7 @@ import type { Clock } from "../platform/clock.ts";
 const mebibyte = 1_048_576;
 
 export interface UnsentLimits {
-  /** The most bytes of a holder: a tenant, or an address without one. */
+  /** The maximum for one holder: a tenant, the operator, or the address of unauthenticated requests. */
   readonly holderBytes: number;
   /** The most bytes of all holders. */
   readonly totalBytes: number;
@@ -27,7 +27,7 @@ const readIntervalMs = 60_000;
 /** How often all responses are checked. */
 const checkMs = 15_000;
 /** If its holder has no room, a response ends after this time without progress. */
-const patienceMs = 10_000;
+const stallMs = 10_000;
 
 type Response = ServerResponse | Http2ServerResponse;
 
@@ -40,7 +40,7 @@ interface Held {
   written: number | undefined;
   /** The time of the last progress. */
   progressAt: number;
-  /** The begin of the current interval. */
+  /** The start of the current interval: its time, and the bytes that were read before it. */
   interval: { readonly at: number; readonly read: number };
 }
 
@@ -164,7 +164,7 @@ export class UnsentBytes {
       const holder = this.#holders.get(name);
       if (holder === undefined || holder.contents.bytes + bytes <= factor * this.#limits.holderBytes) return;
       const longest = longestWaiting(holder);
-      if (longest === undefined || this.#clock.elapsedMs() - longest.progressAt < patienceMs) throw this.#noRoom();
+      if (longest === undefined || this.#clock.elapsedMs() - longest.progressAt < stallMs) throw this.#noRoom();
       this.#end(longest);
     }
   }

@@ -1,4 +1,4 @@
-/** Counts the unread responses of each caller: of its tenant, or of its address if it has none. */
+/** Counts the unread responses of each tenant, of the operator, and of each address without authentication. */
 import { isWrite } from "@gatehouse/contract/operation";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { addressGroup } from "../platform/rate-limits/address-group.ts";

@@ -12,7 +12,7 @@ export const enrolmentKeys = {
   },
   edit: "Edit enrolment key “{{name}}”",
   empty: {
-    text: "Devices such as servers are enrolled with these keys, without a person. Create the first key for the user that the devices belong to.",
+    text: "Devices such as servers are enrolled with these keys, without a sign-in. Create the first key for the user that the devices belong to.",
     title: "No enrolment keys yet",
   },
   fields: {
@@ -35,7 +35,7 @@ export const enrolmentKeys = {
     usesOf: "{{uses, number}} of {{count, number}}",
   },
   intro:
-    "An enrolment key enrols devices such as servers, without a person. Enter the key on the device, with <code>gatehouse-device enrol --key-file FILE</code>.",
+    "Devices such as servers are enrolled with enrolment keys, without a sign-in. Save the key in a file on the device, and run <code>gatehouse-device enrol --key-file FILE</code>.",
   noun: "enrolment keys",
   oneUser: "Select one user.",
   revoke: {

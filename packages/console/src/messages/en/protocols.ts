@@ -18,14 +18,14 @@ export const protocols = {
     port: "Port or range",
     portLine: "Port or range {{number}}",
     portsHelp:
-      "Each line has one port such as 443, one range such as 5000-5100, or nothing for all ports. You cannot change the ports later.",
+      "On each line, enter one port such as 443 or one range such as 5000-5100. Leave it empty for all ports. You cannot change the ports later.",
     protocol: "Protocol",
     protocolLine: "Protocol {{number}}",
     protocolsAndPorts: "Protocols and ports",
     removeLine: "Remove line {{number}}",
   },
   immutable:
-    "The ports of a protocol cannot be changed. Create another protocol, and select that one for the addresses of the resources instead.",
+    "The ports of a protocol cannot be changed. Create another protocol, and select the new one for the addresses of the resources.",
   kinds: {
     builtIn: "Built-in",
     custom: "Custom",

@@ -20,7 +20,8 @@ export const records = {
     nothing: "Nothing can be reached",
     nothingText: "A policy must name the user, a group of the user or the device.",
     since: "Access began",
-    sinceNote: "To show when access began, Gatehouse compares it with the access 1, 7, 30 and 90 days ago.",
+    sinceNote:
+      "“Access began” is a range, because Gatehouse compares current access only with access 1, 7, 30 and 90 days ago.",
     unknown: "Before the history starts",
     what: "Resources accessible now",
     who: "Users with access now",

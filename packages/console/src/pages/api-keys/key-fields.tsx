@@ -59,7 +59,7 @@ const managedByCode: readonly Permission[] = [
 /** Roles without a preset: a key is not an owner, and few programs count users. */
 const otherRoles: readonly RoleType[] = ["OWNER", "BILLING"];
 
-/** The permissions of the roles, in the order of the list of roles, and of a common purpose. They start a selection. */
+/** Presets from which a selection starts: the permissions of each role, by rank, and those of a common purpose. */
 const presets = [
   ...rolesByPrivilege
     .filter((type) => rolePermissions[type].length > 0 && !otherRoles.includes(type))

@@ -13,7 +13,7 @@ import { headingId } from "./heading-id.ts";
 /** References to decision records, which the console does not show, such as ` ([0141](decisions/0141-my-page.md))`. */
 const decisions = /\s\(\[\d{4}\]\(decisions\/[^)]*\)(?:,\s\[\d{4}\]\(decisions\/[^)]*\))*\)/g;
 
-/** Headings stand out from the text by their size, by their depth. */
+/** Font sizes of headings, by depth. All are larger than the text. */
 const headingSizes: Readonly<Record<number, string>> = { 2: "1.1875rem", 3: "1rem" };
 
 /** Links to a heading show it below the bar at the top of the page. */

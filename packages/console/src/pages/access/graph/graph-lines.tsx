@@ -4,7 +4,7 @@ import type { PlacedLane } from "./graph-layout.ts";
 import type { Edge } from "./graph-model.ts";
 import { drawLane, type Point } from "./lane-lines.ts";
 
-/** From the lowest to the uppermost. */
+/** Drawing order: later appearances cover earlier ones. */
 const appearances = ["dim", "muted", "plain", "lit"] as const;
 export type Appearance = (typeof appearances)[number];
 
