@@ -17,7 +17,7 @@ import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
 import { allowStall, defaultStallMs } from "./stalled-responses.ts";
 import { endTurn } from "./stream-turns.ts";
 import { leastCountedBytes } from "./unsent-bytes.ts";
-import { holdUnsent } from "./unsent-of-callers.ts";
+import { holdUnsent, releaseUnsent } from "./unsent-of-callers.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -92,14 +92,17 @@ function replyWithTagged(
 ): FastifyReply | Promise<FastifyReply> {
   reply.status(operation.success.status);
   if (answer.version !== undefined) {
-    return sendBytes(reply.header("etag", entityTag(answer.version)).header("content-type", json), answer.content());
+    return sendContent(reply.header("etag", entityTag(answer.version)).header("content-type", json), answer.content());
   }
   answer.tag ??= contentTag(answer.content());
   reply.header("etag", answer.tag);
   const isKnown = hasTag(reply.request.headers["if-none-match"], answer.tag);
-  if (operation.success.kind !== "record" && isKnown) return reply.status(304).send();
+  if (operation.success.kind !== "record" && isKnown) {
+    releaseUnsent(reply);
+    return reply.status(304).send();
+  }
   if (!answer.hasSecrets) return sendEncoded(operation, reply, answer.content(), answer);
-  return sendBytes(reply.header("content-type", json), answer.content());
+  return sendContent(reply.header("content-type", json), answer.content());
 }
 
 /**
@@ -118,19 +121,25 @@ async function sendEncoded(
   reply.header("Content-Type", json);
   const encoding = chooseEncoding(reply.request.headers["accept-encoding"]);
   const mayContainSecret = operation.method !== "GET" || reply.getHeader("Cache-Control") === "no-store";
-  if (encoding === undefined || mayContainSecret || bytes.length < leastCompressedBytes) return sendBytes(reply, bytes);
+  if (encoding === undefined || mayContainSecret || bytes.length < leastCompressedBytes)
+    return sendContent(reply, bytes);
   const encoded = answer?.encoded(encoding) ?? (await compress(encoding, bytes));
   answer?.retainEncoded(encoding, encoded);
-  return sendBytes(reply.header("Content-Encoding", encoding), encoded);
+  return sendContent(reply.header("Content-Encoding", encoding), encoded);
 }
 
 /** Maximum bytes written per turn of the event loop: TLS encrypts each write in one step. */
 const writtenBytes = 65_536;
 
+/** Sends content of one response, and counts it until the client has read it. */
+function sendContent(reply: FastifyReply, content: Buffer): FastifyReply {
+  holdUnsent(reply, content);
+  return sendBytes(reply, content);
+}
+
 /** Sends bytes. Many of them are written in slices, as fast as the client reads. */
 export function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
   const { unsent } = reply.server;
-  holdUnsent(reply, bytes);
   if (bytes.length <= 4 * writtenBytes) {
     unsent.wrote(reply.raw, bytes.length);
     return reply.send(bytes);
@@ -170,7 +179,7 @@ function sendJson({ method }: Operation, reply: FastifyReply, text: string | Buf
   // A short text is sent as it is.
   return text.length <= leastCountedBytes
     ? reply.send(text)
-    : sendBytes(reply, typeof text === "string" ? Buffer.from(text) : text);
+    : sendContent(reply, typeof text === "string" ? Buffer.from(text) : text);
 }
 
 /** Produces the first chunk before anything is sent, so that an early error still gets an error response. */

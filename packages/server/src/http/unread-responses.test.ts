@@ -36,6 +36,16 @@ const readMuch = operation({
   success: { status: 200, kind: "array", item: Type.String() },
 });
 
+const forget = operation({
+  id: "deleteMuch",
+  method: "DELETE",
+  path: "/much",
+  tag: "Tests",
+  summary: "Delete much",
+  access: "users:read",
+  success: { status: 204, kind: "empty" },
+});
+
 /** More than the buffers of the system hold. */
 const answerBytes = 16 * 1_048_576;
 const holderBytes = 3 * answerBytes;
@@ -79,14 +89,20 @@ beforeEach(async () => {
     const answer = PreparedAnswer.of(() => ({ body: ["x".repeat(answerBytes - 4)] }));
     return { kind: "prepared", answer } as const;
   };
-  mount(app, route(readMuch, handler), {
+  const options: MountOptions = {
     runner,
     clock,
     bodies: new BodyMemory(),
     plannedRequests: { find: () => undefined },
     limits: new RateLimits({ requests: undefined, failures: undefined, clock }),
     authenticator: { tenantKey } as unknown as MountOptions["authenticator"], // requests have keys
-  });
+  };
+  mount(app, route(readMuch, handler), options);
+  mount(
+    app,
+    route(forget, async () => ({ kind: "empty" }) as const),
+    options,
+  );
   await app.listen({ host: "127.0.0.1", port: 0 });
   port = (app.server.address() as AddressInfo).port; // listens on TCP
 });
@@ -167,6 +183,17 @@ test("a refused read says when to send it again", async () => {
   const reply = await fetchMuch();
   expect(reply.headers).toMatchObject({ ":status": 429, "retry-after": "5", "cache-control": "no-store" });
   expect(JSON.parse(reply.text)).toMatchObject({ code: "rate_limited", detail: expect.stringContaining("48 MiB") });
+});
+
+test("requests whose success has no content need no room", async () => {
+  const client = overHttp2();
+  for (let count = 0; count < 3; count += 1) await client.request("tenant");
+  expect(await client.request("tenant")).toBe(429);
+  const session = connectHttp2(`https://localhost:${port}`, { ca: firstCertificate.cert });
+  onTestFinished(() => session.destroy());
+  const stream = session.request({ ":method": "DELETE", ":path": "/much", apikey: "tenant" });
+  const [headers] = await once(stream, "response");
+  expect(headers[":status"]).toBe(204);
 });
 
 test("a client that reads everything leaves nothing behind", async () => {

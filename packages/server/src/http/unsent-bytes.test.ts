@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { beforeEach, describe, expect, test } from "vitest";
 import { TestClock } from "../testing/test-clock.ts";
-import { UnsentBytes } from "./unsent-bytes.ts";
+import { UnsentBytes, unsentLimits } from "./unsent-bytes.ts";
 
 const mebibyte = 1_048_576;
 const limits = { holderBytes: 4 * mebibyte, totalBytes: 10 * mebibyte };
@@ -23,21 +23,21 @@ beforeEach(() => {
   unsent = new UnsentBytes(clock, limits);
 });
 
-/** Counts a response of a tenant. */
+/** Counts a response of a tenant, or of an actor of it. */
 function hold(
   name: string,
   mebibytes: number,
-  { content = Buffer.alloc(mebibytes * mebibyte), isChange = false } = {},
+  { content = Buffer.alloc(mebibytes * mebibyte), isChange = false, actor = "user" } = {},
 ) {
   const fake = new FakeResponse();
   const response = fake as unknown as ServerResponse; // of HTTP/1.1
-  unsent.hold(name, response, content, isChange);
+  unsent.hold({ holder: name, actor }, response, content, isChange);
   return { fake, response, content };
 }
 
 /** Counts a response of which nothing is read after its first byte was written. */
-function holdUnread(name: string, mebibytes: number) {
-  const held = hold(name, mebibytes);
+function holdUnread(name: string, mebibytes: number, options?: Parameters<typeof hold>[2]) {
+  const held = hold(name, mebibytes, options);
   unsent.wrote(held.response, 1);
   held.fake.writableLength = 1;
   return held;
@@ -63,7 +63,7 @@ describe("the bytes of a holder", () => {
       "are replaced by the compressed content",
       () => {
         const { response } = hold("a", 3);
-        unsent.hold("a", response, Buffer.alloc(mebibyte), false);
+        unsent.hold({ holder: "a", actor: "user" }, response, Buffer.alloc(mebibyte), false);
       },
       1,
     ],
@@ -85,8 +85,8 @@ describe("the bytes of a holder", () => {
 
 test("content that holders share counts for each of them, and once in total", () => {
   const shared = Buffer.alloc(3 * mebibyte);
-  const responses = Array.from({ length: 20 }, (_, index) => hold(`address:${index}`, 3, { content: shared }));
-  expect([unsent.bytes("address:19"), unsent.bytes()]).toEqual([shared.length, shared.length]);
+  const responses = Array.from({ length: 20 }, (_, index) => hold(`tenant ${index}`, 3, { content: shared }));
+  expect([unsent.bytes("tenant 19"), unsent.bytes()]).toEqual([shared.length, shared.length]);
   for (const { response, fake } of responses) {
     expect(fake.isEnded).toBe(false);
     unsent.release(response);
@@ -133,11 +133,43 @@ describe("a holder", () => {
     expect(isRefused("a", false)).toBe(false);
     expect([oldest.fake.isEnded, later.fake.isEnded]).toEqual([true, false]);
   });
+
+  test("without room ends responses of the actor with the most for other actors, however fast they are read", () => {
+    const own = holdUnread("a", 1, { actor: "user" });
+    const oldest = holdUnread("a", 1, { actor: "key" });
+    clock.advance(1);
+    const later = holdUnread("a", 2, { actor: "key" });
+    expect(isRefused("a", false, "key")).toBe(true);
+    expect(isRefused("a", false, "user")).toBe(false);
+    expect([own, oldest, later].map(({ fake }) => fake.isEnded)).toEqual([false, true, false]);
+    hold("a", 1, { actor: "user" });
+    // Both actors have half now.
+    expect(() => hold("a", 1, { actor: "user" })).toThrowError(refusal);
+    expect(later.fake.isEnded).toBe(false);
+  });
+
+  test("full of responses to changes has room for another actor", () => {
+    const changes = Array.from({ length: 9 }, () => {
+      const held = hold("a", 1, { actor: "key", isChange: true });
+      unsent.wrote(held.response, 1);
+      return held;
+    });
+    expect(isRefused("a", true, "key")).toBe(true);
+    expect(isRefused("a", false, "user")).toBe(false);
+    expect(changes.filter(({ fake }) => fake.isEnded)).toHaveLength(6);
+  });
+
+  test("keeps a response whose compressed content exceeds what is left, since it takes less than before", () => {
+    const { response } = hold("a", 4);
+    hold("a", 4, { isChange: true });
+    unsent.hold({ holder: "a", actor: "user" }, response, Buffer.alloc(mebibyte), false);
+    expect(unsent.bytes("a")).toBe(5 * mebibyte);
+  });
 });
 
-function isRefused(name: string, isChange: boolean): boolean {
+function isRefused(name: string, isChange: boolean, actor = "user"): boolean {
   try {
-    unsent.requireRoom(name, isChange);
+    unsent.requireRoom({ holder: name, actor }, isChange);
     return false;
   } catch (error) {
     expect(error).toEqual(refusal);
@@ -160,6 +192,41 @@ test("beyond the total, the holder with the most loses the response that has wai
     false,
   ]);
   expect(unsent.bytes()).toBe(10 * mebibyte);
+});
+
+test("beyond the total, only the holder with the most is refused if none of its responses can be ended", () => {
+  const small = holdUnread("b", 2);
+  hold("c", 2);
+  hold("a", 3); // waits for the server
+  hold("d", 3);
+  expect(unsent.bytes()).toBe(10 * mebibyte);
+  expect(() => hold("a", 1)).toThrowError(refusal);
+  hold("e", 1);
+  expect(small.fake.isEnded).toBe(false);
+  expect(["a", "b", "c", "d", "e"].map((name) => unsent.bytes(name) / mebibyte)).toEqual([3, 2, 2, 3, 1]);
+});
+
+test.each([
+  [undefined, 512],
+  [0, 512],
+  [1_024 * mebibyte, 256],
+  [64_000 * mebibyte, 512],
+])("with %s bytes of memory, all responses have at most %d MiB", (memory, mebibytes) => {
+  expect(unsentLimits(memory)).toEqual({ holderBytes: 128 * mebibyte, totalBytes: mebibytes * mebibyte });
+});
+
+test("a client that reads slowly keeps its response while there is enough memory", () => {
+  const { fake, response, content } = hold("a", 1);
+  unsent.wrote(response, content.length);
+  fake.writableLength = content.length - 1;
+  clock.advance(60_000);
+  unsent.check();
+  expect(fake.isEnded).toBe(false);
+  hold("b", 3);
+  hold("c", 3);
+  clock.advance(60_000);
+  unsent.check();
+  expect(fake.isEnded).toBe(true);
 });
 
 describe("of 3 MiB, a client that reads", () => {

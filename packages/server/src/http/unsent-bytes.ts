@@ -11,13 +11,29 @@ import type { Clock } from "../platform/clock.ts";
 const mebibyte = 1_048_576;
 
 export interface UnsentLimits {
-  /** The maximum for one holder: a tenant, the operator, or the address of unauthenticated requests. */
+  /** The maximum for one holder: a tenant, or the operator. */
   readonly holderBytes: number;
-  /** The most bytes of all holders. */
+  /** The maximum for all holders. */
   readonly totalBytes: number;
 }
 
-const defaultLimits: UnsentLimits = { holderBytes: 128 * mebibyte, totalBytes: 512 * mebibyte };
+/** The caller of a request. */
+export interface Requester {
+  /** A tenant, or the operator. */
+  readonly holder: string;
+  /** The user or key. */
+  readonly actor: string;
+}
+
+/**
+ * Returns the limits of a process. Unread responses take up at most a quarter of its memory.
+ *
+ * @param memory the limit of the process's control group, in bytes; 0 or undefined: none is known
+ */
+export function unsentLimits(memory: number | undefined): UnsentLimits {
+  const quarter = memory === undefined || memory === 0 ? Number.POSITIVE_INFINITY : memory / 4;
+  return { holderBytes: 128 * mebibyte, totalBytes: Math.min(512 * mebibyte, quarter) };
+}
 
 /** Shorter content does not count. The memory of its connection is larger. */
 export const leastCountedBytes = 16_384;
@@ -26,7 +42,7 @@ const leastReadBytes = mebibyte;
 const readIntervalMs = 60_000;
 /** How often all responses are checked. */
 const checkMs = 15_000;
-/** If its holder has no room, a response ends after this time without progress. */
+/** If its holder has no room, a response that stalls for this time is ended. */
 const stallMs = 10_000;
 
 type Response = ServerResponse | Http2ServerResponse;
@@ -35,7 +51,8 @@ type Response = ServerResponse | Http2ServerResponse;
 interface Held {
   readonly response: Response;
   readonly holder: Holder;
-  content: Buffer;
+  readonly actor: string;
+  readonly content: Buffer;
   /** The bytes that were written to the response, and may wait there. Undefined until it is sent. */
   written: number | undefined;
   /** The time of the last progress. */
@@ -83,7 +100,7 @@ export class UnsentBytes {
   /** The content of all holders, which can share it as well. */
   readonly #contents = new Contents();
 
-  constructor(clock: Clock, limits = defaultLimits) {
+  constructor(clock: Clock, limits = unsentLimits(process.constrainedMemory())) {
     this.#clock = clock;
     this.#limits = limits;
   }
@@ -94,13 +111,12 @@ export class UnsentBytes {
   }
 
   /**
-   * Requires that a holder has room for further responses. Changes have twice the room of reads: an administrator can
-   * still revoke the key that uses it up.
+   * Requires that a holder has room for a further response. Changes have twice the room of reads.
    *
    * @throws AppError rate_limited
    */
-  requireRoom(name: string, isChange: boolean): void {
-    this.#makeRoom(name, isChange ? 2 : 1, 1);
+  requireRoom(requester: Requester, isChange: boolean): void {
+    this.#makeRoom(requester, isChange ? 2 : 1, 1);
   }
 
   /**
@@ -110,12 +126,20 @@ export class UnsentBytes {
    * @param isChange whether the response must be sent, because the request has changed data
    * @throws AppError rate_limited
    */
-  hold(name: string, response: Response, content: Buffer, isChange: boolean): void {
-    if (this.#held.get(response)?.content === content) return;
+  hold(requester: Requester, response: Response, content: Buffer, isChange: boolean): void {
+    const former = this.#held.get(response);
+    if (former?.content === content) return;
     this.release(response);
-    if (!isChange && this.#holders.get(name)?.contents.has(content) !== true) this.#makeRoom(name, 1, content.length);
-    this.#add(name, response, content);
-    this.#limitTotal(response);
+    const isAccepted =
+      isChange ||
+      (former !== undefined && former.content.length >= content.length) ||
+      this.#holders.get(requester.holder)?.contents.has(content) === true;
+    if (!isAccepted) this.#makeRoom(requester, 1, content.length);
+    const held = this.#add(requester, response, content);
+    const isWithin = this.#limitTotal(held);
+    if (isWithin || isChange || held.holder.responses.size === 1) return;
+    this.release(response);
+    throw this.#noRoom();
   }
 
   /** Records that bytes of a response were written. */
@@ -146,27 +170,52 @@ export class UnsentBytes {
     return () => clearInterval(timer);
   }
 
-  /** Ends the responses of which too little was read in the last interval. */
+  /** Ends the responses of which too little was read in the last interval, if memory is scarce. */
   check(): void {
     const now = this.#clock.elapsedMs();
     for (const held of this.#held.values()) {
       if (held.written === undefined || now - held.interval.at < readIntervalMs) continue;
       const read = held.written - waitingBytes(held.response);
       const rest = held.content.length - held.interval.read;
-      if (read - held.interval.read < Math.min(leastReadBytes, rest)) this.#end(held);
+      const isSlow = read - held.interval.read < Math.min(leastReadBytes, rest);
+      if (isSlow && this.#isScarce(held.holder)) this.#end(held);
       else held.interval = { at: now, read };
     }
   }
 
-  /** @param factor of the limit */
-  #makeRoom(name: string, factor: number, bytes: number): void {
-    for (;;) {
-      const holder = this.#holders.get(name);
-      if (holder === undefined || holder.contents.bytes + bytes <= factor * this.#limits.holderBytes) return;
-      const longest = longestWaiting(holder);
-      if (longest === undefined || this.#clock.elapsedMs() - longest.progressAt < stallMs) throw this.#noRoom();
-      this.#end(longest);
+  /** Whether a holder uses more than a quarter of its limit, or all use more than half of the total. */
+  #isScarce({ contents }: Holder): boolean {
+    const { holderBytes, totalBytes } = this.#limits;
+    return contents.bytes > holderBytes / 4 || this.#contents.bytes > totalBytes / 2;
+  }
+
+  /**
+   * Ends responses that have stalled. Then ends those of the actor with the most bytes, unless the requester would have
+   * as many.
+   *
+   * @param factor of the limit
+   */
+  #makeRoom({ holder: name, actor }: Requester, factor: number, bytes: number): void {
+    const holder = this.#holders.get(name);
+    const hasRoom = () => holder === undefined || holder.contents.bytes + bytes <= factor * this.#limits.holderBytes;
+    if (holder === undefined || hasRoom()) return;
+    const stalledSince = this.#clock.elapsedMs() - stallMs;
+    for (const held of waitingForClients(holder.responses)) {
+      if (held.progressAt > stalledSince) break;
+      this.#end(held);
+      if (hasRoom()) return;
     }
+    const [most, ...others] = bytesOfActors(holder);
+    if (most === undefined || most.actor === actor) throw this.#noRoom();
+    const own = (others.find((each) => each.actor === actor)?.bytes ?? 0) + bytes;
+    let left = most.bytes;
+    for (const held of waitingForClients(most.responses)) {
+      left -= held.content.length;
+      if (left < own) break;
+      this.#end(held);
+      if (hasRoom()) return;
+    }
+    throw this.#noRoom();
   }
 
   #noRoom(): AppError {
@@ -177,7 +226,7 @@ export class UnsentBytes {
     });
   }
 
-  #add(name: string, response: Response, content: Buffer): void {
+  #add({ holder: name, actor }: Requester, response: Response, content: Buffer): Held {
     let holder = this.#holders.get(name);
     if (holder === undefined) {
       holder = { name, responses: new Set(), contents: new Contents() };
@@ -187,19 +236,29 @@ export class UnsentBytes {
     this.#contents.add(content);
     const now = this.#clock.elapsedMs();
     const interval = { at: now, read: 0 };
-    const held: Held = { response, holder, content, written: undefined, progressAt: now, interval };
+    const held: Held = { response, holder, actor, content, written: undefined, progressAt: now, interval };
     holder.responses.add(held);
     this.#held.set(response, held);
+    return held;
   }
 
-  /** Ends responses of the holders with the most bytes, but not the one that was added last. */
-  #limitTotal(added: Response): void {
+  /**
+   * Ends responses of the holder with the most bytes, but not the one that was added.
+   *
+   * @returns false if the holder of the added response has the most, and none of its other responses can be ended
+   */
+  #limitTotal(added: Held): boolean {
     while (this.#contents.bytes > this.#limits.totalBytes) {
-      const largestFirst = [...this.#holders.values()].sort((one, other) => other.contents.bytes - one.contents.bytes);
-      const longest = largestFirst.map((holder) => longestWaiting(holder, added)).find((held) => held !== undefined);
-      if (longest === undefined) return;
-      this.#end(longest);
+      const [largest, next] = [...this.#holders.values()].sort(byBytes);
+      const ends = waitingForClients(largest?.responses ?? []).filter((held) => held !== added);
+      if (largest === undefined || ends.length === 0) return largest !== added.holder;
+      for (const held of ends) {
+        this.#end(held);
+        if (this.#contents.bytes <= this.#limits.totalBytes) return true;
+        if (largest.contents.bytes < (next?.contents.bytes ?? 0)) break;
+      }
     }
+    return true;
   }
 
   #end({ response }: Held): void {
@@ -212,14 +271,31 @@ export class UnsentBytes {
   }
 }
 
-/** The response that has waited for its client the longest. Responses that are not being sent wait for the server. */
-function longestWaiting({ responses }: Holder, except?: Response): Held | undefined {
-  let longest: Held | undefined;
+const byBytes = (one: Holder, other: Holder) => other.contents.bytes - one.contents.bytes;
+
+/** The responses that wait for their clients, those without progress for the longest time first. */
+function waitingForClients(responses: Iterable<Held>): readonly Held[] {
+  // Responses that are not being sent wait for the server.
+  const waiting = [...responses].filter(({ written }) => written !== undefined);
+  return waiting.sort((one, other) => one.progressAt - other.progressAt);
+}
+
+/** The responses of each actor of a holder. The actor with the most bytes comes first. */
+function bytesOfActors({ responses }: Holder): readonly ActorBytes[] {
+  const actors = new Map<string, { readonly actor: string; readonly responses: Held[]; bytes: number }>();
   for (const held of responses) {
-    if (held.written === undefined || held.response === except) continue;
-    if (longest === undefined || held.progressAt < longest.progressAt) longest = held;
+    const known = actors.get(held.actor) ?? { actor: held.actor, responses: [], bytes: 0 };
+    actors.set(held.actor, known);
+    known.responses.push(held);
+    known.bytes += held.content.length;
   }
-  return longest;
+  return [...actors.values()].sort((one, other) => other.bytes - one.bytes);
+}
+
+interface ActorBytes {
+  readonly actor: string;
+  readonly responses: readonly Held[];
+  readonly bytes: number;
 }
 
 /** The bytes that were written to a response, and that the system or the client has not accepted. */
