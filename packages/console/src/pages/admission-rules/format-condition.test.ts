@@ -11,6 +11,7 @@ test.each([
   ["user.isAdmin == false", "is not an admin"],
   ["user.contractor == false", "not a contractor"],
   ["user.contractor != false", "a contractor"],
+  ["user.secondFactor == true", "second factor"],
   ["user.isAdmin == true", "is an admin"],
   ["user.employee == false", "not an employee"],
   ["user.remote == false", "not remote"],

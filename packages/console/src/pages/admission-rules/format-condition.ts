@@ -111,8 +111,9 @@ const endsInPreposition = /\b(?:at|by|for|from|in|of|on|to|with)$/;
 /** The state at the end of a label. "Not" stands before it: "disk not encrypted", "is not admin". */
 const state = /\b(?:\w+ed|up to date|active|compliant|on|running)$|(?<=^is )/;
 
-const people = "admin|intern|guest|student|owner|partner|leader|member|nurse|employee";
-const peopleEndings = "[cst]tor|strator|visor|inee|loper|nager|rker|neer|ician|ultant|ountant|istant";
+const people =
+  "admin|auditor|contractor|director|doctor|instructor|intern|guest|student|owner|partner|leader|member|nurse|employee";
+const peopleEndings = "strator|visor|inee|loper|nager|rker|neer|ician|ultant|ountant|istant";
 /** A label that says what a person is, such as "external contractor" or "is admin". Other labels are states. */
 const person = new RegExp(String.raw`^(is )?((?:[\w ]+ )?(?:${people}|\w+(?:${peopleEndings})))$`);
 /** "An" stands before these. */

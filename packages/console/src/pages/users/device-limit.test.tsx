@@ -31,6 +31,16 @@ test("shows the limit of the groups, in the form too", async () => {
 test("shows the user's own limit, even if that of the groups is larger", async () => {
   openUser(2);
   expect(await limitOf(t("users.fields.maxDevicesOwn"))).toMatch(/^2The user/);
+  expect(mockApi.received("listGroups")).toEqual([]);
+});
+
+test("names no limit for a user with more groups than one page has", async () => {
+  mockApi.answer("get", "/tenants/users/{id}", sample("User", { id, email: "ann@example.com", maxDevices: null }));
+  mockApi.answer("get", "/tenants/groups", pageOf(groups, 101));
+  openConsole(`/users/${id}`);
+  await expect.poll(() => mockApi.received("listGroups").length).toBe(1);
+  await mockApi.settled();
+  expect(await limitOf(t("users.fields.maxDevicesByGroups"))).toBe(t("users.fields.maxDevicesByGroups"));
 });
 
 test("says where the limit comes from without the permission to read groups", async () => {

@@ -7,17 +7,23 @@ import { t } from "../../messages/i18n.ts";
 import type { Fact } from "../../records/record-page.tsx";
 
 const groups = paged("/tenants/groups");
-/** A user can be in at most 256 groups. */
-const mostGroups = 256;
+/** The most records that a page can have. */
+const mostGroups = 100;
 
-/** The largest limit of the user's groups. Undefined while it loads, and without the permission to read groups. */
-export function useDeviceLimitOfGroups(user: string): number | undefined {
+/**
+ * The largest limit of the user's groups. Undefined while it loads, without the permission to read groups, and for a
+ * user with more groups than one page has.
+ *
+ * @param isNeeded groups include their members, so they are read only if needed
+ */
+export function useDeviceLimitOfGroups(user: string, isNeeded: boolean): number | undefined {
+  const canRead = usePermission("groups:read");
   const { data } = useQuery({
     queryKey: [groups.path, "of user", user],
-    enabled: usePermission("groups:read"),
+    enabled: canRead && isNeeded,
     queryFn: ({ signal }) => groups.read({ "filter[users.id]": user, limit: mostGroups }, signal),
   });
-  if (data === undefined || data.data.length === 0) return undefined;
+  if (data === undefined || data.data.length === 0 || data.total > data.data.length) return undefined;
   return Math.max(...data.data.map(({ maxDevices }) => maxDevices));
 }
 

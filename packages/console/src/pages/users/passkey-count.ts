@@ -3,6 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import type { Fact } from "../../records/record-page.tsx";
 
 /** @returns undefined while the passkeys load */
 export function usePasskeyCount(id: string): number | undefined {
@@ -13,6 +14,12 @@ export function usePasskeyCount(id: string): number | undefined {
   return data?.length;
 }
 
-export function formatPasskeyCount(count: number): string {
-  return count === 0 ? t("common.none") : formatNumber(count);
+/** @param count undefined while the passkeys load */
+export function passkeyFact(count: number | undefined): Fact {
+  const none = count === undefined ? {} : { none: t("common.none") };
+  return {
+    label: t("signIn.account.passkeys"),
+    value: count !== undefined && count > 0 && formatNumber(count),
+    ...none,
+  };
 }

@@ -3,7 +3,7 @@ import type { ItemAt } from "@gatehouse/client/calls";
 import { Stack, Title } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import { Facts } from "../../records/record-page.tsx";
-import { formatPasskeyCount, usePasskeyCount } from "./passkey-count.ts";
+import { passkeyFact, usePasskeyCount } from "./passkey-count.ts";
 import { RolesOf } from "./roles-of-user.tsx";
 import { UserDevices } from "./user-devices.tsx";
 
@@ -14,7 +14,7 @@ export function UserDetails({ user }: { readonly user: ItemAt<"/tenants/users"> 
       <Facts
         facts={[
           { label: t("users.fields.roles"), value: user.roles.length > 0 && <RolesOf user={user} /> },
-          { label: t("signIn.account.passkeys"), value: passkeys !== undefined && formatPasskeyCount(passkeys) },
+          passkeyFact(passkeys),
         ]}
       />
       {user.devices.length > 0 && (

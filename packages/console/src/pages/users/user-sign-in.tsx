@@ -7,7 +7,7 @@ import { Intro } from "../../records/intro.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { useAction } from "../../records/use-record.ts";
-import { formatPasskeyCount, usePasskeyCount } from "./passkey-count.ts";
+import { passkeyFact, usePasskeyCount } from "./passkey-count.ts";
 import type { User } from "./user-fields.tsx";
 
 export function UserSignIn({ user: { id, email = id } }: { readonly user: User }) {
@@ -21,17 +21,7 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
   return (
     <Panel title={t("signIn.user.title")}>
       <Stack align="flex-start">
-        {passkeys !== undefined && (
-          <Facts
-            facts={[
-              {
-                label: t("signIn.account.passkeys"),
-                value: passkeys > 0 && formatPasskeyCount(passkeys),
-                none: t("common.none"),
-              },
-            ]}
-          />
-        )}
+        {passkeys !== undefined && <Facts facts={[passkeyFact(passkeys)]} />}
         {canWrite && (
           <Group gap="xs">
             <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate()}>

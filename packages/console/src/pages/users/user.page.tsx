@@ -66,7 +66,7 @@ export function UserPage() {
 }
 
 function About({ user }: { readonly user: User }) {
-  const limitOfGroups = useDeviceLimitOfGroups(user.id);
+  const limitOfGroups = useDeviceLimitOfGroups(user.id, user.maxDevices === null);
   return (
     <>
       <Panel title={t("common.about")}>
@@ -130,7 +130,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
     // The form keeps the roles with which it opened.
     refetchOnWindowFocus: false,
   });
-  const limitOfGroups = useDeviceLimitOfGroups(user.id);
+  const limitOfGroups = useDeviceLimitOfGroups(user.id, editing);
   const at = `/tenants/users/${user.id}`;
   const name = user.email ?? user.id;
   // Offer mail only after the server has confirmed that it sends mail.
