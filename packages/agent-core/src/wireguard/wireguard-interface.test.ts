@@ -9,6 +9,7 @@ import { publicKeyOf, replaceKey } from "./wireguard-key.ts";
 const own = `${"A".repeat(43)}=`;
 const another = `${"B".repeat(42)}A=`;
 const former = `${"C".repeat(42)}A=`;
+const earlier = `${"D".repeat(42)}A=`;
 
 /** @param key undefined: the interface is not a WireGuard interface */
 function check(key: string | undefined, exists: boolean): Promise<void> {
@@ -21,13 +22,14 @@ function check(key: string | undefined, exists: boolean): Promise<void> {
     change: () => Promise.reject(new Error("nothing is to be changed")),
     start: () => Promise.reject(new Error("nothing is to be started")),
   };
-  return new WireGuardInterface("wg0", programs, "wireguard.key").checkOwn(own, former);
+  return new WireGuardInterface("wg0", programs, "wireguard.key").checkOwn(own, [former, earlier]);
 }
 
 test.each([
   ["it does not exist", undefined, false],
   ["it has this agent's key", own, true],
   ["it has the key that this agent had before", former, true],
+  ["it has an earlier key of this agent", earlier, true],
   ["its setup was interrupted before it had a key", "(none)", true],
 ])("an interface is used if %s", async (_, key, exists) => {
   await expect(check(key, exists)).resolves.toBeUndefined();

@@ -51,10 +51,10 @@ export class WireGuardInterface {
    * peers of a foreign interface.
    *
    * @param publicKey the public key of this agent's interface, base64
-   * @param formerKey the key that it replaced. The interface may still have it if the agent has not run since
+   * @param formerKeys keys that it replaced. The interface may still have one if the agent has not run since
    * @throws Error if an interface of this name has another key, or is not a WireGuard interface
    */
-  async checkOwn(publicKey: string, formerKey?: string): Promise<void> {
+  async checkOwn(publicKey: string, formerKeys: readonly string[] = []): Promise<void> {
     const remedy = `Choose another name with --interface, or delete the interface if nobody needs it: ip link delete dev ${this.name}`;
     let known: string;
     try {
@@ -69,7 +69,7 @@ export class WireGuardInterface {
       return;
     }
     // An agent that was killed during setup leaves an interface without a key.
-    if ([publicKey, formerKey, "(none)", ""].includes(known)) return;
+    if ([publicKey, ...formerKeys, "(none)", ""].includes(known)) return;
     throw new Error(
       `The interface ${this.name} has another key than this agent, so it belongs to another program. ${remedy}`,
     );
