@@ -140,7 +140,7 @@ test("port, mark and key are set only if they differ", async () => {
   };
   try {
     await publicKeyOf(file);
-    expect(await setTwice(() => wireGuard.setPort(51820))).toEqual(["listen-port 51820 private-key file"]);
+    expect(await setTwice(() => wireGuard.setPort(51820))).toEqual(["private-key file", "listen-port 51820"]);
     expect(await setTwice(() => wireGuard.setPort(51821))).toEqual(["listen-port 51821"]);
     expect(await setTwice(() => wireGuard.setKey(0x6748))).toEqual(["fwmark 26440"]);
     await replaceKey(file);
@@ -148,6 +148,13 @@ test("port, mark and key are set only if they differ", async () => {
     // wireguard-go forgets its port if another program has it.
     live.port = "0";
     expect(await setTwice(() => wireGuard.setPort(51821))).toEqual(["listen-port 51821"]);
+    await replaceKey(file);
+    live.port = "0";
+    const repaired: string[] = [];
+    for await (const part of wireGuard.settingPort(51821)) repaired.push(part);
+    // A new port is no repair.
+    for await (const part of wireGuard.settingPort(51822)) repaired.push(part);
+    expect(repaired).toEqual(["private key", "listen port"]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
