@@ -10,6 +10,10 @@ if (why !== undefined) console.warn(`Changed filters are not tested on a real ke
 
 const resource = "0199aaaa-0000-7000-8000-000000000001";
 
+const portOf = (name: string) => `wg show ${name} listen-port`;
+const keyOf = (name: string) => `wg show ${name} public-key`;
+const forwardingOf = (family: "ipv4" | "ipv6") => `cat /proc/sys/net/${family}/conf/all/forwarding`;
+
 describe.skipIf(why !== undefined)("a change by another program", () => {
   const world = new EnforcementWorld();
   let gateway: Gateway;
@@ -81,6 +85,35 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
     expect(await reaches(app.ipv4)).toBe(true);
     expect((await gateway.report()).warnings).toContainEqual(
       expect.stringContaining(`Another program changed the ${part} of the interface ${name}.`),
+    );
+  });
+
+  test.each<[string, string, (name: string) => string, (name: string) => string]>([
+    ["the listen port", "changed the listen port", (name) => `wg set ${name} listen-port 51999`, portOf],
+    [
+      "the private key",
+      "changed the private key",
+      (name) => `wg genkey | wg set ${name} private-key /dev/stdin`,
+      keyOf,
+    ],
+    ["IPv4 forwarding", "disabled forwarding", () => "sysctl -w net.ipv4.ip_forward=0", () => forwardingOf("ipv4")],
+    [
+      "IPv6 forwarding",
+      "disabled forwarding",
+      () => "sysctl -w net.ipv6.conf.all.forwarding=0",
+      () => forwardingOf("ipv6"),
+    ],
+  ])("of %s is repaired and reported within seconds", async (_, warning, command, shown) => {
+    const name = gateway.interfaceName;
+    const read = () => gateway.namespace.run("sh", ["-c", shown(name)]);
+    const intended = read();
+    gateway.namespace.run("sh", ["-c", command(name)]);
+    expect(read()).not.toBe(intended);
+    await until("the agent restores it", () => read() === intended, 20_000);
+    ann.reconnect();
+    await until("traffic flows", () => reaches(app.ipv4), 20_000);
+    await until("the repair is reported", async () =>
+      ((await gateway.report()).warnings ?? []).some((text) => text.includes(`Another program ${warning}`)),
     );
   });
 });

@@ -49,4 +49,18 @@ describe.skipIf(why !== undefined)("a network whose gateway replaces its key", (
     expect(first.namespace.run("wg", ["show", "all", "public-key"])).toContain(replaced);
     expect(await recordOf()).toMatchObject({ publicKeyProved: true });
   });
+
+  test("a key that is replaced twice before the agent runs carries traffic again", async () => {
+    const before = (await recordOf()).publicKey;
+    await first.agent.kill();
+    const folder = new StateFolder(first.stateFolder);
+    await folder.replaceKey();
+    const replaced = await folder.replaceKey();
+    // The interface still has the key of the agent that ran last.
+    expect(first.namespace.run("wg", ["show", "all", "public-key"])).toContain(before);
+    first.agent.start();
+    await until("the new key is stored", async () => (await recordOf()).publicKey === replaced, waitMs);
+    await goesThroughFirst();
+    expect(first.namespace.run("wg", ["show", "all", "public-key"])).toContain(replaced);
+  });
 });

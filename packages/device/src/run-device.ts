@@ -84,7 +84,7 @@ export async function runDevice(
   const drainTunnel = new DrainTunnel(drainInterface, programs);
   // These checks come before any change: interfaces of other programs must stay.
   try {
-    for (const each of [wireGuard, drainInterface]) await each.checkOwn(publicKey, keys.formerKey);
+    for (const each of [wireGuard, drainInterface]) await each.checkOwn(publicKey, keys.formerKeys);
     await tunnel.checkRoutes(drainInterface.name);
   } catch (error) {
     releaseFolder();

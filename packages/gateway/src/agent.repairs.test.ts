@@ -84,6 +84,17 @@ describe("a gateway's agent beside other programs", () => {
     ]);
     expect(world.log).toContain("restored the peers, which another program changed interface=gh0");
     expect(world.log).toContain("restored the routes, which another program changed interface=gh0");
+    kernel.changedParts = ["private key", "listen port", "forwarding"];
+    await passChecks(agent, 5);
+    expect((await agent.report()).warnings.slice(2)).toEqual([
+      expect.stringMatching(
+        /^Another program changed the private key of the interface gh0. The agent restored it at 20/,
+      ),
+      expect.stringMatching(
+        /^Another program changed the listen port of the interface gh0. The agent restored it at 20/,
+      ),
+      expect.stringMatching(/^Another program disabled forwarding between interfaces. The agent enabled it at 20/),
+    ]);
     await passChecks(agent, 301);
     expect((await agent.report()).warnings).toEqual([]);
   });

@@ -27,7 +27,7 @@ import { withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
-import { Repairs } from "./reports/repairs.ts";
+import { Repairs, repairText } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import { storeWarnings } from "./reports/store-warnings.ts";
 
@@ -480,8 +480,7 @@ export class Agent {
     if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
     for await (const part of kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
       this.#repairs.record(part);
-      const change = part === "interface" ? "removed" : "changed";
-      log(`restored the ${part}, which another program ${change}`, { interface: wireGuard.name });
+      log(`restored ${repairText(part)}`, { interface: wireGuard.name });
     }
   }
 }

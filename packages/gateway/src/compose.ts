@@ -102,8 +102,8 @@ export function composeAgent({
     agent,
     folder,
     checkInterface: async () => {
-      const { publicKey, formerKey } = await folder.keys();
-      await wireGuard.checkOwn(publicKey, formerKey);
+      const { publicKey, formerKeys } = await folder.keys();
+      await wireGuard.checkOwn(publicKey, formerKeys);
     },
     stop: async () => {
       endpoints.stop();

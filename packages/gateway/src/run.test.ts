@@ -39,7 +39,7 @@ describe("gatehouse-gateway", () => {
     expect(await run(["--dry-run", "--configuration", file, "--interface", "gh0"])).toBe(0);
     expect(output).toContain("nft -f -\nadd table inet gatehouse-gh0\n");
     expect(output).toContain("ip link add dev gh0 type wireguard\n");
-    expect(output).toContain("wg set gh0 listen-port 51820 private-key wireguard.key\n");
+    expect(output).toContain("wg set gh0 private-key wireguard.key\nwg set gh0 listen-port 51820\n");
     expect(output).toContain("wg addconf gh0 /dev/stdin\n[Peer]\n");
     expect(output).toContain("AllowedIPs = 100.64.0.1/32, fd64::1/128\n");
     expect(output).toContain("address replace 100.64.255.1/32 dev gh0\n");

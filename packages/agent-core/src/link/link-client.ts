@@ -23,6 +23,7 @@ import type { Challenge, KeyProof } from "@gatehouse/agent-protocol/link/key-pro
 import type { Clock } from "../clock.ts";
 import { isSignedBy, sha256 } from "../crypto/signatures.ts";
 import type { Log } from "../log.ts";
+import type { AgentKeys } from "../wireguard/wireguard-key.ts";
 import { FrameSocket, type FrameSocketOptions } from "./frame-socket.ts";
 import { clockErrorMinutes } from "./link-messages.ts";
 
@@ -49,6 +50,10 @@ export interface LinkClientKind<Frame, Message, Configuration, Reason, Report>
   readonly apply: (configuration: Configuration) => Promise<{ readonly state: "applied" } | Failure>;
   /** Persists the identity of the server. @throws Error if another one is pinned */
   readonly pin: (identity: WelcomeIdentity) => Promise<void>;
+  /** The keys that `prove` uses. */
+  readonly keys: Pick<AgentKeys, "accepted" | "refused">;
+  /** The reason of the goodbye that follows a refused key. */
+  readonly refusedKey: string;
   /** Called when the link opens. */
   readonly opened?: () => void;
   /** Reads the state that heartbeats report. */
@@ -232,6 +237,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
       this.#rejection = undefined;
       this.#warnOfClock(frame.now);
       this.#heartbeatMs = frame.heartbeatIntervalMs;
+      void this.#acceptKey();
       this.#kind.opened?.();
       this.#checkAndSendHeartbeat();
     } else if (frame.type === "heartbeat-answer") {
@@ -240,6 +246,7 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
       const remedy = this.#kind.remedies[frame.reason];
       log("control plane closed the link", { reason: frame.reason, remedy });
       this.#rejection = remedy ?? this.#rejection;
+      if (frame.reason === this.#kind.refusedKey) this.#kind.keys.refused();
       this.#step({ type: "goodbye", message: frame });
     }
   }
@@ -255,6 +262,14 @@ export class LinkClient<Frame extends { readonly type: string }, Message, Config
     } catch (err) {
       this.#options.log("failed to prove the WireGuard key; reconnecting", { err });
       this.#step({ type: "overdue" });
+    }
+  }
+
+  async #acceptKey(): Promise<void> {
+    try {
+      await this.#kind.keys.accepted();
+    } catch (err) {
+      this.#options.log("failed to store which WireGuard key is in use; will retry at the next connection", { err });
     }
   }
 

@@ -9,6 +9,7 @@ import { publicKeyOf, replaceKey } from "./wireguard-key.ts";
 const own = `${"A".repeat(43)}=`;
 const another = `${"B".repeat(42)}A=`;
 const former = `${"C".repeat(42)}A=`;
+const earlier = `${"D".repeat(42)}A=`;
 
 /** @param key undefined: the interface is not a WireGuard interface */
 function check(key: string | undefined, exists: boolean): Promise<void> {
@@ -21,13 +22,14 @@ function check(key: string | undefined, exists: boolean): Promise<void> {
     change: () => Promise.reject(new Error("nothing is to be changed")),
     start: () => Promise.reject(new Error("nothing is to be started")),
   };
-  return new WireGuardInterface("wg0", programs, "wireguard.key").checkOwn(own, former);
+  return new WireGuardInterface("wg0", programs, "wireguard.key").checkOwn(own, [former, earlier]);
 }
 
 test.each([
   ["it does not exist", undefined, false],
   ["it has this agent's key", own, true],
   ["it has the key that this agent had before", former, true],
+  ["it has an earlier key of this agent", earlier, true],
   ["its setup was interrupted before it had a key", "(none)", true],
 ])("an interface is used if %s", async (_, key, exists) => {
   await expect(check(key, exists)).resolves.toBeUndefined();
@@ -138,7 +140,7 @@ test("port, mark and key are set only if they differ", async () => {
   };
   try {
     await publicKeyOf(file);
-    expect(await setTwice(() => wireGuard.setPort(51820))).toEqual(["listen-port 51820 private-key file"]);
+    expect(await setTwice(() => wireGuard.setPort(51820))).toEqual(["private-key file", "listen-port 51820"]);
     expect(await setTwice(() => wireGuard.setPort(51821))).toEqual(["listen-port 51821"]);
     expect(await setTwice(() => wireGuard.setKey(0x6748))).toEqual(["fwmark 26440"]);
     await replaceKey(file);
@@ -146,6 +148,13 @@ test("port, mark and key are set only if they differ", async () => {
     // wireguard-go forgets its port if another program has it.
     live.port = "0";
     expect(await setTwice(() => wireGuard.setPort(51821))).toEqual(["listen-port 51821"]);
+    await replaceKey(file);
+    live.port = "0";
+    const repaired: string[] = [];
+    for await (const part of wireGuard.settingPort(51821)) repaired.push(part);
+    // A new port is no repair.
+    for await (const part of wireGuard.settingPort(51822)) repaired.push(part);
+    expect(repaired).toEqual(["private key", "listen port"]);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -29,12 +29,17 @@ export interface WantedPeer {
   readonly allowedIps: readonly string[];
 }
 
+/** A setting of the interface itself that another program can change. */
+export type InterfaceSetting = "private key" | "listen port";
+
 export class WireGuardInterface {
   readonly name: string;
   readonly #programs: ProgramRunner;
   readonly #privateKeyFile: string;
   /** The peers that were set last. Their current endpoints may differ, because peers roam. */
   #peers: ReadonlyMap<string, WantedPeer> | undefined;
+  /** The port or the mark that was set last; undefined: neither, and no key. */
+  #own: number | undefined;
   /** The addresses that were set last. */
   #addresses: readonly string[] | undefined;
   /** The routes that were set last, by routing table. */
@@ -51,10 +56,10 @@ export class WireGuardInterface {
    * peers of a foreign interface.
    *
    * @param publicKey the public key of this agent's interface, base64
-   * @param formerKey the key that it replaced. The interface may still have it if the agent has not run since
+   * @param formerKeys keys that it replaced. The interface may still have one if the agent has not run since
    * @throws Error if an interface of this name has another key, or is not a WireGuard interface
    */
-  async checkOwn(publicKey: string, formerKey?: string): Promise<void> {
+  async checkOwn(publicKey: string, formerKeys: readonly string[] = []): Promise<void> {
     const remedy = `Choose another name with --interface, or delete the interface if nobody needs it: ip link delete dev ${this.name}`;
     let known: string;
     try {
@@ -69,7 +74,7 @@ export class WireGuardInterface {
       return;
     }
     // An agent that was killed during setup leaves an interface without a key.
-    if ([publicKey, formerKey, "(none)", ""].includes(known)) return;
+    if ([publicKey, ...formerKeys, "(none)", ""].includes(known)) return;
     throw new Error(
       `The interface ${this.name} has another key than this agent, so it belongs to another program. ${remedy}`,
     );
@@ -116,7 +121,16 @@ export class WireGuardInterface {
 
   /** Sets the key and the port of the interface. */
   async setPort(listenPort: number): Promise<void> {
-    await this.#setOwn("listen-port", listenPort);
+    for await (const _ of this.settingPort(listenPort));
+  }
+
+  /**
+   * Sets the key and the port of the interface.
+   *
+   * @returns each setting that another program changed since the last call, as soon as it is restored
+   */
+  settingPort(listenPort: number): AsyncGenerator<InterfaceSetting> {
+    return this.#settingOwn("listen-port", listenPort);
   }
 
   /**
@@ -153,21 +167,26 @@ export class WireGuardInterface {
 
   /** Sets the key and the mark of WireGuard's packets. The port stays arbitrary, because this side connects. */
   async setKey(mark: number): Promise<void> {
-    await this.#setOwn("fwmark", mark);
+    for await (const _ of this.#settingOwn("fwmark", mark));
   }
 
   /**
-   * Changes the setting and the key if they differ. Setting the same port would make wireguard-go reopen its socket.
-   * Packets would be lost, and another program could take the port.
+   * Changes the key and the setting if they differ. Setting the same port would make wireguard-go reopen its socket.
+   * Packets would be lost, and another program could take the port. The key comes first, because the port may be taken.
    */
-  async #setOwn(setting: "listen-port" | "fwmark", wanted: number): Promise<void> {
+  async *#settingOwn(setting: "listen-port" | "fwmark", wanted: number): AsyncGenerator<InterfaceSetting> {
     const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);
     const [, publicKey, port, mark] = dump.split("\n", 1)[0]?.split("\t") ?? [];
-    const isSet = Number(setting === "listen-port" ? port : mark) === wanted;
-    const hasKey = publicKey !== undefined && publicKey === (await publicKeyIn(this.#privateKeyFile));
-    const changes = isSet ? [] : [setting, String(wanted)];
-    if (!hasKey) changes.push("private-key", this.#privateKeyFile);
-    if (changes.length > 0) await this.#programs.change("wg", ["set", this.name, ...changes]);
+    const last = this.#own;
+    if (publicKey === undefined || publicKey !== (await publicKeyIn(this.#privateKeyFile))) {
+      await this.#programs.change("wg", ["set", this.name, "private-key", this.#privateKeyFile]);
+      if (last !== undefined) yield "private key";
+    }
+    if (Number(setting === "listen-port" ? port : mark) !== wanted) {
+      await this.#programs.change("wg", ["set", this.name, setting, String(wanted)]);
+      if (setting === "listen-port" && last === wanted) yield "listen port";
+    }
+    this.#own = wanted;
   }
 
   /**

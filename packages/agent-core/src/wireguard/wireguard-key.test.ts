@@ -1,5 +1,5 @@
 import { createHmac, createPublicKey, diffieHellman, generateKeyPairSync, hkdfSync } from "node:crypto";
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
@@ -8,8 +8,8 @@ import {
   keyProofText,
   type ProvenRole,
 } from "@gatehouse/agent-protocol/link/key-proof";
-import { afterEach, beforeEach, expect, test } from "vitest";
-import { publicKeyOf, readAgentKeys, replaceKey } from "./wireguard-key.ts";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type AgentKeys, publicKeyOf, readAgentKeys, replaceKey } from "./wireguard-key.ts";
 
 let folder: string;
 let file: string;
@@ -55,6 +55,67 @@ test("proves the key, and after a replacement the former one too", async () => {
     proof: expected(second, second, "current"),
     previous: { publicKey: first, proof: expected(first, second, "previous") },
   });
+});
+
+/** The former key that the agent proves now. */
+const provedFormer = (keys: AgentKeys) => keys.prove("gateway", challenge).previous?.publicKey;
+
+describe("after a second replacement without a connection", () => {
+  test("proves the key that the control plane knows, and retains the others", async () => {
+    const first = await publicKeyOf(file);
+    const second = await replaceKey(file);
+    const third = await replaceKey(file);
+    const keys = await readAgentKeys(file);
+    expect(keys).toMatchObject({ publicKey: third, formerKeys: [first, second] });
+    expect(provedFormer(keys)).toBe(first);
+    await keys.accepted();
+    const restarted = await readAgentKeys(file);
+    expect(restarted).toMatchObject({ publicKey: third, formerKeys: [first] });
+    expect(provedFormer(restarted)).toBe(first);
+    // The next replacement begins with the key that the control plane knows now.
+    await replaceKey(file);
+    expect(provedFormer(await readAgentKeys(file))).toBe(third);
+    expect((await stat(`${file}.former`)).mode & 0o077).toBe(0);
+  });
+
+  test("proves the other keys after a refusal, because an earlier agent did not record acceptance", async () => {
+    const first = await publicKeyOf(file);
+    const second = await replaceKey(file);
+    await replaceKey(file);
+    const keys = await readAgentKeys(file);
+    keys.refused();
+    expect(provedFormer(keys)).toBe(second);
+    keys.refused();
+    expect(provedFormer(keys)).toBe(first);
+    keys.refused();
+    await keys.accepted();
+    expect((await readAgentKeys(file)).formerKeys).toEqual([second]);
+  });
+
+  test("always retains the key that the control plane knows, and a limited number of others", async () => {
+    const first = await publicKeyOf(file);
+    const made: string[] = [];
+    for (let count = 0; count < 12; count += 1) made.push(await replaceKey(file));
+    expect((await readAgentKeys(file)).formerKeys).toEqual([first, ...made.slice(-8, -1)]);
+  });
+});
+
+test("an agent that never replaced its key has no file of former keys", async () => {
+  const keys = await readAgentKeys(file);
+  await keys.accepted();
+  expect(await readdir(folder)).toEqual(["wireguard.key"]);
+});
+
+test("a replacement that was killed between its two steps loses no key", async () => {
+  const first = await publicKeyOf(file);
+  // The first step stores the key as a former one. The second step replaces it.
+  await copyFile(file, `${file}.former`);
+  expect(await readAgentKeys(file)).toMatchObject({ publicKey: first, formerKeys: [] });
+  const second = await replaceKey(file);
+  await writeFile(`${file}.former`, `${await readFile(`${file}.former`, "utf8")}${await readFile(file, "utf8")}`);
+  expect(await readAgentKeys(file)).toMatchObject({ publicKey: second, formerKeys: [first] });
+  await replaceKey(file);
+  expect((await readAgentKeys(file)).formerKeys).toEqual([first, second]);
 });
 
 test.each([`${"A".repeat(43)}=`, `AQ${"A".repeat(41)}=`, "4Ot6fDtBuK4WVuP68Z/EatoJjeucMrH9hmIFFl9JuAA="])(

@@ -7,7 +7,6 @@ import {
   hkdfSync,
   type KeyObject,
 } from "node:crypto";
-import { rename } from "node:fs/promises";
 import {
   type Challenge,
   type KeyProof,
@@ -25,42 +24,71 @@ import { readIfExists, writePrivateFile } from "../state/private-file.ts";
 const x25519Prefix = Buffer.from("302e020100300506032b656e04220420", "hex");
 const publicPrefix = Buffer.from(x25519PublicPrefix, "hex");
 
+/** The most keys in the file of former keys. */
+const mostFormerKeys = 8;
+
 /** The WireGuard keys of an agent. The private keys never leave this machine. */
 export interface AgentKeys {
   /** Base64. */
   readonly publicKey: string;
-  /** The key that the current one replaced, if the agent still has it. */
-  readonly formerKey: string | undefined;
+  /** The keys that the control plane may know instead of the current one, the most likely one first. */
+  readonly formerKeys: readonly string[];
   /**
-   * Proves possession of the key, and of the former key if there is one.
+   * Proves possession of the key, and of a former key if there is one.
    *
    * @throws Error if the challenge cannot be answered safely
    */
   readonly prove: (kind: ProvingKind, challenge: Challenge) => KeyProof;
+  /** The control plane has admitted the agent with this key. */
+  readonly accepted: () => Promise<void>;
+  /** The control plane has refused the key. The next proof uses the next former key, if there are several. */
+  readonly refused: () => void;
 }
 
 /** Reads the keys of an agent. Creates a key pair if there is none. */
 export async function readAgentKeys(privateKeyFile: string): Promise<AgentKeys> {
   const current = await readOrCreate(privateKeyFile);
-  const formerFile = formerKeyFile(privateKeyFile);
-  const text = await readIfExists(formerFile);
-  const formerKey = text === undefined ? undefined : privateKeyFrom(text, formerFile);
-  return agentKeys(current, formerKey);
+  const publicKey = publicTextOf(current);
+  const listed = await readKnownKeys(privateKeyFile);
+  const former = listed.filter((key) => publicTextOf(key) !== publicKey);
+  let isFirst = listed[0] === undefined || publicTextOf(listed[0]) === publicKey;
+  return agentKeys(current, former, async (proved) => {
+    if (isFirst) return;
+    await storeKnownKeys(privateKeyFile, proved === undefined ? [current] : [current, proved]);
+    isFirst = true;
+  });
 }
 
-/** @param former the key that the current one replaced */
-export function agentKeys(current: KeyObject, former?: KeyObject): AgentKeys {
+/**
+ * @param former the keys that the control plane may know instead of the current one, the most likely one first
+ * @param store records that the control plane knows the current key, and the former key that was proved
+ */
+export function agentKeys(
+  current: KeyObject,
+  former: readonly KeyObject[] = [],
+  store: (proved: KeyObject | undefined) => Promise<void> = () => Promise.resolve(),
+): AgentKeys {
   const publicKey = publicTextOf(current);
+  let refusals = 0;
+  const provedFormer = () => former[refusals % Math.max(1, former.length)];
   return {
     publicKey,
-    formerKey: former === undefined ? undefined : publicTextOf(former),
+    formerKeys: former.map(publicTextOf),
     prove: (kind, challenge) => {
       const proofBy = (key: KeyObject, role: ProvenRole) =>
         macText(key, challenge, keyProofText(kind, challenge, { publicKey, role }));
       const proof = proofBy(current, "current");
-      if (former === undefined) return { type: "proof", proof };
-      const previous = { publicKey: publicTextOf(former), proof: proofBy(former, "previous") };
-      return { type: "proof", proof, previous };
+      const previous = provedFormer();
+      if (previous === undefined) return { type: "proof", proof };
+      return {
+        type: "proof",
+        proof,
+        previous: { publicKey: publicTextOf(previous), proof: proofBy(previous, "previous") },
+      };
+    },
+    accepted: () => store(provedFormer()),
+    refused: () => {
+      refusals += 1;
     },
   };
 }
@@ -81,16 +109,38 @@ export async function publicKeyIn(privateKeyFile: string): Promise<string | unde
 }
 
 /**
- * Replaces the private key in a file. The former key is kept beside it, because the agent has to prove that it had it.
- * The agent must not be running.
+ * Replaces the private key in a file. The replaced key stays in a second file, because the agent has to prove the key
+ * that the control plane knows. That key remains the first one until the control plane has admitted the agent with
+ * another one. The agent must not be running. If the process is killed, the agent has its previous key or the new one.
  *
  * @returns the new public key, base64
  */
 export async function replaceKey(privateKeyFile: string): Promise<string> {
-  // An unreadable key must not replace a readable former one.
-  await readOrCreate(privateKeyFile);
-  await rename(privateKeyFile, formerKeyFile(privateKeyFile));
-  return publicKeyOf(privateKeyFile);
+  const current = await readOrCreate(privateKeyFile);
+  const publicKey = publicTextOf(current);
+  const listed = await readKnownKeys(privateKeyFile);
+  if (!listed.some((key) => publicTextOf(key) === publicKey)) {
+    const [first, ...others] = listed;
+    const kept = first === undefined ? [] : [first, ...others.slice(-(mostFormerKeys - 2))];
+    await storeKnownKeys(privateKeyFile, [...kept, current]);
+  }
+  return publicTextOf(await createKey(privateKeyFile));
+}
+
+/** Reads the keys that the control plane may know, the most likely one first. */
+async function readKnownKeys(privateKeyFile: string): Promise<readonly KeyObject[]> {
+  const file = formerKeyFile(privateKeyFile);
+  const text = await readIfExists(file);
+  return text === undefined
+    ? []
+    : text
+        .trim()
+        .split("\n")
+        .map((line) => privateKeyFrom(line, file));
+}
+
+function storeKnownKeys(privateKeyFile: string, keys: readonly KeyObject[]): Promise<void> {
+  return writePrivateFile(formerKeyFile(privateKeyFile), keys.map((key) => `${privateTextOf(key)}\n`).join(""));
 }
 
 function formerKeyFile(privateKeyFile: string): string {
@@ -98,13 +148,14 @@ function formerKeyFile(privateKeyFile: string): string {
 }
 
 async function readOrCreate(privateKeyFile: string): Promise<KeyObject> {
-  let text = await readIfExists(privateKeyFile);
-  if (text === undefined) {
-    const { privateKey } = generateKeyPairSync("x25519");
-    text = privateKey.export({ format: "der", type: "pkcs8" }).subarray(-keyBytes).toString("base64");
-    await writePrivateFile(privateKeyFile, `${text}\n`);
-  }
-  return privateKeyFrom(text, privateKeyFile);
+  const text = await readIfExists(privateKeyFile);
+  return text === undefined ? createKey(privateKeyFile) : privateKeyFrom(text, privateKeyFile);
+}
+
+async function createKey(privateKeyFile: string): Promise<KeyObject> {
+  const { privateKey } = generateKeyPairSync("x25519");
+  await writePrivateFile(privateKeyFile, `${privateTextOf(privateKey)}\n`);
+  return privateKey;
 }
 
 function privateKeyFrom(text: string, file: string): KeyObject {
@@ -115,6 +166,10 @@ function privateKeyFrom(text: string, file: string): KeyObject {
     );
   }
   return createPrivateKey({ key: Buffer.concat([x25519Prefix, bytes]), format: "der", type: "pkcs8" });
+}
+
+function privateTextOf(privateKey: KeyObject): string {
+  return privateKey.export({ format: "der", type: "pkcs8" }).subarray(-keyBytes).toString("base64");
 }
 
 function publicTextOf(privateKey: KeyObject): string {

@@ -55,7 +55,7 @@ class Server {
   }
 
   admit(claim: KeyClaim): boolean {
-    if (keyClaimFault(this.known, claim, this.now) !== undefined) return false;
+    if (keyClaimFault(this.known, claim, "current", this.now) !== undefined) return false;
     this.known = keyAfterClaim(this.known, claim);
     this.admitted.push(claim);
     return true;
@@ -225,19 +225,40 @@ test.each<[KnownKey["isProved"], KeyClaim["proof"], boolean, ReturnType<typeof k
   (isProved, proof, same, fault) => {
     const known = { publicKey: "known", isProved, resetUntil: undefined };
     const claim = { publicKey: same ? "known" : "new", proof, previousKey: undefined };
-    expect(keyClaimFault(known, claim, 0)).toBe(fault);
-    expect(keyClaimFault(known, { ...claim, previousKey: "another" }, 0)).toBe(fault);
+    for (const token of ["current", "former"] as const) {
+      expect(keyClaimFault(known, claim, token, 0)).toBe(fault);
+      expect(keyClaimFault(known, { ...claim, previousKey: "another" }, token, 0)).toBe(fault);
+    }
     // A reset allows any key, but never a wrong proof.
     const reset = { ...known, resetUntil: 10 };
-    expect(keyClaimFault(reset, claim, 9)).toBe(proof === "invalid" ? "invalid_proof" : undefined);
-    expect(keyClaimFault(reset, claim, 10)).toBe(fault);
+    expect(keyClaimFault(reset, claim, "current", 9)).toBe(proof === "invalid" ? "invalid_proof" : undefined);
+    expect(keyClaimFault(reset, claim, "current", 10)).toBe(fault);
+    // With a former token, the reset does not count.
+    const isIntroduced = !same && proof !== "invalid";
+    expect(keyClaimFault(reset, claim, "former", 9)).toBe(isIntroduced ? "former_token" : fault);
+    expect(keyClaimFault(reset, claim, "former", 10)).toBe(fault);
   },
 );
+
+test("a token that was rotated introduces no key, but keeps an agent going that proves the known key", () => {
+  const claim: KeyClaim = { publicKey: "new", proof: "valid", previousKey: undefined };
+  const first = { publicKey: undefined, isProved: false, resetUntil: undefined };
+  expect(keyClaimFault(first, claim, "former", 0)).toBe("former_token");
+  expect(keyClaimFault(first, claim, "current", 0)).toBeUndefined();
+  const known = { publicKey: "known", isProved: true, resetUntil: undefined };
+  const replacement = { ...claim, previousKey: "known" };
+  expect(keyClaimFault(known, replacement, "former", 0)).toBeUndefined();
+  // After a reset, somebody else may have the known key, too.
+  expect(keyClaimFault({ ...known, resetUntil: 10 }, replacement, "former", 9)).toBe("former_token");
+  expect(keyClaimFault({ ...known, resetUntil: 10 }, { ...claim, publicKey: "known" }, "former", 9)).toBeUndefined();
+});
 
 test("a reset is used once", () => {
   const reset = { publicKey: "known", isProved: true, resetUntil: 10 };
   const same: KeyClaim = { publicKey: "known", proof: "valid", previousKey: undefined };
   expect(keyAfterClaim(reset, same)).toBe(reset);
+  // The current key does not use the reset, even if the agent proves that key for the first time.
+  expect(keyAfterClaim({ ...reset, isProved: false }, same)).toEqual(reset);
   expect(keyAfterClaim(reset, { ...same, publicKey: "new" })).toEqual({
     publicKey: "new",
     isProved: true,

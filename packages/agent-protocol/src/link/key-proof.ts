@@ -90,7 +90,15 @@ export type KeyClaimFault =
   /** The agent has proved its key before, and does not now. */
   | "missing_proof"
   /** The key differs from the known one, and the agent has not proved possession of the known one. */
-  | "replaced";
+  | "replaced"
+  /** The key would be allowed, but not with a token that was rotated. */
+  | "former_token";
+
+/**
+ * The token of a link: the newest one of the agent, or one that was rotated and is in its grace period. A former token
+ * exists for agents that run. Somebody who stole it must not introduce a key.
+ */
+export type LinkToken = "current" | "former";
 
 /**
  * Decides whether an agent may use the key that it reports.
@@ -98,9 +106,17 @@ export type KeyClaimFault =
  * @param now milliseconds since 1970
  * @returns undefined if it may
  */
-export function keyClaimFault(known: KnownKey, claim: KeyClaim, now: number): KeyClaimFault | undefined {
+export function keyClaimFault(
+  known: KnownKey,
+  claim: KeyClaim,
+  token: LinkToken,
+  now: number,
+): KeyClaimFault | undefined {
   if (claim.proof === "invalid") return "invalid_proof";
-  if (known.publicKey === undefined || isReset(known, now)) return undefined;
+  if (known.publicKey === undefined || isReset(known, now)) {
+    if (token === "current") return undefined;
+    if (claim.publicKey !== known.publicKey) return "former_token";
+  }
   if (claim.proof === "none" && known.isProved) return "missing_proof";
   if (claim.publicKey === known.publicKey) return undefined;
   return claim.previousKey === known.publicKey ? undefined : "replaced";
@@ -109,8 +125,9 @@ export function keyClaimFault(known: KnownKey, claim: KeyClaim, now: number): Ke
 /** Returns what the server stores after it has accepted a claim. The permission to replace a key is used once. */
 export function keyAfterClaim(known: KnownKey, claim: KeyClaim): KnownKey {
   const isProved = claim.proof === "valid";
-  if (known.publicKey === claim.publicKey && known.isProved === isProved) return known;
-  return { publicKey: claim.publicKey, isProved, resetUntil: undefined };
+  const isSame = known.publicKey === claim.publicKey;
+  if (isSame && known.isProved === isProved) return known;
+  return { publicKey: claim.publicKey, isProved, resetUntil: isSame ? known.resetUntil : undefined };
 }
 
 function isReset({ resetUntil }: KnownKey, now: number): boolean {

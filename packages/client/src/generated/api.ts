@@ -969,7 +969,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset a device's WireGuard key
-         * @description Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If the token may be known to others, rotate it first.
+         * @description Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If others may know the token, rotate it first. The previous token is revoked immediately.
          *
          *     Requires a key with the permission `devices:write`.
          */
@@ -1331,7 +1331,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Rotate a gateway's token
-         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.
+         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token introduces no WireGuard key. API keys with the permission `gateways:token` can read the new token now and later.
          *
          *     Requires a key with the permission `gateways:write`.
          */
@@ -1353,7 +1353,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Reset a gateway's WireGuard key
-         * @description Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.
+         * @description Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. Only the current token allows another key, not one in its grace period. If others may know the token, rotate it first with `graceSeconds` 0.
          *
          *     Requires a key with the permission `gateways:write`.
          */
@@ -4124,7 +4124,7 @@ export interface components {
             readonly publicKeyProved?: boolean;
             /**
              * Format: date-time
-             * @description Until then, the agent may replace its key without a proof of the current one.
+             * @description Until then, an agent with the current token may replace its key without a proof of the current one.
              */
             readonly keyResetUntil?: string;
             /** @description Version of the gateway's agent, as reported by the agent. */

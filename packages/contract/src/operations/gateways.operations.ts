@@ -171,7 +171,7 @@ export const rotateGatewayToken = operation({
   tag,
   summary: "Rotate a gateway's token",
   description:
-    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. API keys with the permission `gateways:token` can read the new token now and later.",
+    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token introduces no WireGuard key. API keys with the permission `gateways:token` can read the new token now and later.",
   access: "gateways:write",
   dangerous: true,
   changesAccess: true,
@@ -189,7 +189,7 @@ export const resetGatewayKey = operation({
   tag,
   summary: "Reset a gateway's WireGuard key",
   description:
-    "Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. If the token may be known to others, rotate it first.",
+    "Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. Only the current token allows another key, not one in its grace period. If others may know the token, rotate it first with `graceSeconds` 0.",
   access: "gateways:write",
   dangerous: true,
   changesAccess: true,

@@ -48,7 +48,8 @@ export const Gateway = component("Gateway", "A network gateway with its settings
   keyResetUntil: Type.Optional(
     Type.Unsafe<Static<typeof Timestamp>>({
       ...Timestamp,
-      description: "Until then, the agent may replace its key without a proof of the current one.",
+      description:
+        "Until then, an agent with the current token may replace its key without a proof of the current one.",
     }),
   ),
   agentVersion: Type.Optional(

@@ -117,6 +117,8 @@ function deviceKind(
       return { type: "hello", agentVersion, publicKey: keys.publicKey, uses, format: deviceConfigurationFormat };
     },
     prove: (challenge) => keys.prove("device", challenge),
+    keys,
+    refusedKey: "other_key",
     apply: (configuration) => agent.applyConfiguration(configuration),
     pin: ({ tenant, signingKey, handovers = [] }) => {
       if (tenant === undefined) throw new Error("The control plane did not name its tenant.");

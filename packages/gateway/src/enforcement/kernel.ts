@@ -1,33 +1,32 @@
 /** Applies configurations to the kernel: WireGuard, addresses and routes, and one nftables table. */
 
-import { readFile, writeFile } from "node:fs/promises";
 import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import {
   allowedIpsOf,
+  type InterfaceSetting,
   tunnelBlocks,
   type WantedPeer,
   type WireGuardInterface,
 } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { EndpointHosts } from "../names/endpoint-hosts.ts";
+import { Forwarding } from "./forwarding.ts";
 import { hasElements, ruleHandles } from "./nft-listing.ts";
 import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
 import { movedRelayPorts } from "./relay-rules.ts";
-
-/** The kernel settings that enable forwarding between interfaces. */
-const forwardingSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys/net/ipv6/conf/all/forwarding"];
 
 /** Elements are compared at each check of the rules if there are at most this many, otherwise less often. */
 const elementsPerCheck = 5_000;
 
 /** A part of the tunnel that another program can change or remove. */
-export type TunnelPart = "interface" | "peers" | "addresses" | "routes";
+export type TunnelPart = "interface" | "peers" | "addresses" | "routes" | "forwarding" | InterfaceSetting;
 
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
   readonly #programs: ProgramRunner;
   readonly #hosts: EndpointHosts;
+  readonly #forwarding: Forwarding;
   readonly #table: string;
   /** The state of the table; undefined: unknown, so the table is replaced. */
   #filters: NftState | undefined;
@@ -38,7 +37,13 @@ export class Kernel {
   /** The packets of each resolved address at the last call of `usedNames`. */
   #counted: ReadonlyMap<string, number> = new Map();
 
-  constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hosts: EndpointHosts) {
+  constructor(
+    wireGuard: WireGuardInterface,
+    programs: ProgramRunner,
+    hosts: EndpointHosts,
+    forwarding = new Forwarding(),
+  ) {
+    this.#forwarding = forwarding;
     this.#wireGuard = wireGuard;
     this.#programs = programs;
     this.#hosts = hosts;
@@ -135,7 +140,10 @@ export class Kernel {
    */
   async *repairTunnel(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
     if (await this.#wireGuard.exists()) {
+      // Forwarding, the key and the port come last: the machine may refuse them, for example if the port is taken.
       yield* this.#settingPeersAndRoutes(content);
+      if (await this.#forwarding.enable()) yield "forwarding";
+      yield* this.#wireGuard.settingPort(content.settings.interface.listenPort);
       return;
     }
     await this.tunnel(content);
@@ -156,12 +164,7 @@ export class Kernel {
 
   /** Enables forwarding. @throws Error if the machine does not allow that */
   async forward(): Promise<void> {
-    for (const path of forwardingSwitches) {
-      if ((await readFile(path, "utf8")).trim() !== "0") continue;
-      await writeFile(path, "1").catch((error: unknown) => {
-        throw new Error(`Forwarding is off, and ${path} cannot be written (${String(error)}). Enable it with sysctl.`);
-      });
-    }
+    await this.#forwarding.enable();
   }
 
   /** @returns the parts that another program changed since the last call */

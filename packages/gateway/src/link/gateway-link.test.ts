@@ -20,6 +20,9 @@ let hellos: object[];
 let heartbeats: Heartbeat[];
 let socket: WebSocket | undefined;
 let log: string[];
+/** How often the link passed on that the server admitted the agent, or refused its key. */
+let accepted: number;
+let refused: number;
 let link: GatewayLink;
 let newLink: (state: GatewayLinkOptions["state"]) => GatewayLink;
 let close: () => void;
@@ -32,6 +35,8 @@ beforeEach(async () => {
   heartbeats = [];
   log = [];
   held = undefined;
+  accepted = 0;
+  refused = 0;
   const server = createServer();
   const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocols[2] });
   sockets.on("connection", (opened) => {
@@ -59,9 +64,15 @@ beforeEach(async () => {
       state,
       keys: {
         publicKey: key,
-        formerKey: undefined,
+        formerKeys: [],
         prove: () => {
           throw new Error("the server challenges nobody");
+        },
+        accepted: async () => {
+          accepted += 1;
+        },
+        refused: () => {
+          refused += 1;
         },
       },
       agentVersion: "1",
@@ -107,6 +118,20 @@ test("logs a clock that is far off", async () => {
   welcome(clock.now() + 3 * 3_600_000);
   await vi.waitUntil(() => log.length === 1, { timeout: waitLimitMs });
   expect(log[0]).toContain("minutesAhead=-180");
+});
+
+test("the keys learn that the server admitted the agent, or refused the key", async () => {
+  link.start();
+  await receivedHellos(1);
+  socket?.send(JSON.stringify({ type: "goodbye", reason: "overloaded" }));
+  await receivedHellos(2);
+  expect(refused).toBe(0);
+  socket?.send(JSON.stringify({ type: "goodbye", reason: "key_refused" }));
+  await receivedHellos(3);
+  expect(refused).toBe(1);
+  expect(accepted).toBe(0);
+  welcome(clock.now());
+  await vi.waitUntil(() => accepted === 1, { timeout: waitLimitMs });
 });
 
 test("notices a silent server even after the clock was set back", async () => {

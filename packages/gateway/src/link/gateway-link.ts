@@ -113,6 +113,8 @@ function gatewayKind({
       return { type: "hello", agentVersion, publicKey: keys.publicKey, enforces, format: configurationFormat };
     },
     prove: (challenge) => keys.prove("gateway", challenge),
+    keys,
+    refusedKey: "key_refused",
     apply: ({ envelope, content }) => agent.applyConfiguration({ envelope, content: contentOf(content) }),
     pin: ({ signingKey, handovers = [] }) => agent.trustSigningKey(signingKey, handovers),
     opened: () => {

@@ -7,6 +7,12 @@ type RepairedPart = "filters" | TunnelPart;
 /** How long heartbeats report a repair. */
 const reportedMs = 10 * 60_000;
 
+/** Returns the part and its change, for the log. */
+export function repairText(part: TunnelPart): string {
+  if (part === "forwarding") return "forwarding, which another program disabled";
+  return `the ${part}, which another program ${part === "interface" ? "removed" : "changed"}`;
+}
+
 export class Repairs {
   readonly #interfaceName: string;
   readonly #clock: Clock;
@@ -34,6 +40,12 @@ export class Repairs {
       return `Another program changed the nftables table of the agent. The agent restored it at ${time}.`;
     }
     if (part === "interface") return `Another program removed the interface ${name}. The agent restored it at ${time}.`;
+    if (part === "forwarding") {
+      return `Another program disabled forwarding between interfaces. The agent enabled it at ${time}.`;
+    }
+    if (part === "private key" || part === "listen port") {
+      return `Another program changed the ${part} of the interface ${name}. The agent restored it at ${time}.`;
+    }
     const what = part === "addresses" ? "addresses, the MTU or the state" : part;
     return `Another program changed the ${what} of the interface ${name}. The agent restored them at ${time}.`;
   }

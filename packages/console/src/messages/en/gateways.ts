@@ -120,7 +120,7 @@ export const gateways = {
     resetKey: {
       done: "The gateway may connect with another key for 24 hours.",
       label: "Reset WireGuard key",
-      note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, rotate it first.",
+      note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, select “Replace token now” first.",
     },
     revokeToken: {
       done: "Token replaced. The command under Deploy contains the new token. The previous token no longer works.",

@@ -357,5 +357,5 @@ function reasonToEnd(
   if (claim === undefined) return "other_key";
   // The device has replaced its key on another link.
   if (session !== undefined && claim.publicKey !== identity.key.publicKey) return "other_key";
-  return keyClaimFault(identity.key, claim, now) === undefined ? undefined : "other_key";
+  return keyClaimFault(identity.key, claim, "current", now) === undefined ? undefined : "other_key";
 }

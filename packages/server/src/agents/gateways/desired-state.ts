@@ -7,6 +7,7 @@ import {
   type KeyClaimFault,
   type KnownKey,
   keyClaimFault,
+  type LinkToken,
 } from "@gatehouse/agent-protocol/link/key-proof";
 import { changesSourceAt, isNewObservation, withObservations } from "@gatehouse/policy/enforcement/device-sources";
 import type { LinkChange } from "@gatehouse/policy/enforcement/links";
@@ -161,12 +162,12 @@ export class DesiredState {
   }
 
   /** Checks a key that a gateway reports. @returns undefined if the gateway may have it */
-  keyFault(gatewayId: string, claim: KeyClaim): KeyFault | KeyClaimFault | undefined {
+  keyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): KeyFault | KeyClaimFault | undefined {
     const links = this.#enforcement?.links;
     const fault = links === undefined ? undefined : keyFault(gatewayId, claim.publicKey, links);
     const known = this.#keys.get(gatewayId);
     if (fault !== undefined || known === undefined) return fault ?? invalidProof(claim);
-    return keyClaimFault(known, claim, this.#options.clock.now().getTime());
+    return keyClaimFault(known, claim, token, this.#options.clock.now().getTime());
   }
 
   /** Reads the key of a gateway before the first refresh, for `hasOtherKey`. Reads it once. */
@@ -185,9 +186,10 @@ export class DesiredState {
   }
 
   /** Whether a gateway has another key now than a connection that was admitted before. */
-  hasOtherKey(gatewayId: string, claim: KeyClaim): boolean {
+  hasOtherKey(gatewayId: string, claim: KeyClaim, token: LinkToken): boolean {
     const known = this.#keys.get(gatewayId);
-    return known !== undefined && keyClaimFault(known, claim, this.#options.clock.now().getTime()) !== undefined;
+    const now = this.#options.clock.now().getTime();
+    return known !== undefined && keyClaimFault(known, claim, token, now) !== undefined;
   }
 
   /** Takes an entry of the outbox, for the next refresh. */

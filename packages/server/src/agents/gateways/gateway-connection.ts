@@ -1,5 +1,6 @@
 import { type AgentMessage, agentFrames, type Goodbye } from "@gatehouse/agent-protocol/gateway/frames";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
+import type { LinkToken } from "@gatehouse/agent-protocol/link/key-proof";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import {
   AgentConnection,
@@ -50,6 +51,11 @@ export class GatewayConnection extends AgentConnection<AgentMessage, GatewayReas
   /** When the token expires, in milliseconds since 1970; Infinity for the gateway's current token. */
   get tokenEndsAt(): number {
     return this.#tokenEndsAt;
+  }
+
+  /** Only the gateway's current token has no time of expiry. */
+  get token(): LinkToken {
+    return this.#tokenEndsAt === Number.POSITIVE_INFINITY ? "current" : "former";
   }
 
   /**

@@ -142,6 +142,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       connection.isClaimed = false;
       return this.#end(connection, tokenEndsAt === undefined ? "gateway_gone" : "token_revoked");
     }
+    // The token may have been rotated meanwhile. A former token introduces no key.
+    if (this.#refuseKey(connection, claim)) return;
     // Only now: a connection whose key or token is refused must not end the rightful one.
     this.connections.add(connection);
     const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
@@ -315,13 +317,13 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     }
   }
 
-  #hasOtherKey({ agent, claim }: GatewayConnection): boolean {
-    return claim !== undefined && this.#desired.hasOtherKey(agent.agentId, claim);
+  #hasOtherKey({ agent, claim, token }: GatewayConnection): boolean {
+    return claim !== undefined && this.#desired.hasOtherKey(agent.agentId, claim, token);
   }
 
   /** Refuses a connection whose agent may not have the key that it reports. @returns whether it did */
   #refuseKey(connection: GatewayConnection, claim: KeyClaim): boolean {
-    const fault = this.#desired.keyFault(connection.agent.agentId, claim);
+    const fault = this.#desired.keyFault(connection.agent.agentId, claim, connection.token);
     if (fault === undefined) return false;
     this.#recorder.refusedKey(connection, claim.publicKey, fault);
     this.#end(connection, "key_refused");

@@ -64,6 +64,7 @@ async function storeSome(
       tx,
       Array.from(rows, ({ id }) => id),
     );
+    // A rotated token of a device has no grace period.
     const valid = claimed.filter(({ deviceId, tokenHash }) => identities.get(deviceId)?.tokenHash === tokenHash);
     const claims = new Map(valid.map(({ deviceId, claim }) => [deviceId, claim]));
     const owners = await ownersOfKeys(tx, [...new Set(claimed.map(({ claim }) => claim.publicKey))]);
@@ -91,7 +92,7 @@ function changedKeys(
   return rows.flatMap((row) => {
     const claim = claims.get(row.id);
     const known = knownKeyOf(row);
-    if (claim === undefined || keyClaimFault(known, claim, at.getTime()) !== undefined) return [];
+    if (claim === undefined || keyClaimFault(known, claim, "current", at.getTime()) !== undefined) return [];
     const owner = owners.get(claim.publicKey) ?? row.id;
     if (owner !== row.id || keyWeakness(claim.publicKey) !== undefined) return [];
     owners.set(claim.publicKey, row.id);

@@ -1,4 +1,5 @@
 /** Reports of gateway agents, as far as the records of gateways show them. */
+import type { LinkToken } from "@gatehouse/agent-protocol/link/key-proof";
 import type { GatewayStatus } from "@gatehouse/contract/records/gateway";
 import type { Granted } from "../../../platform/authorization/granted.ts";
 import { statement } from "../../../platform/db/statement.ts";
@@ -53,27 +54,33 @@ export interface PresentedToken {
   readonly tokenHash: string;
 }
 
-const selectWithoutToken = statement<{ id: string }, [tenantId: string, presented: string, at: Date]>(
-  "gateways.without_token",
-  `SELECT item."gatewayId" AS id FROM json_to_recordset($2) AS item ("gatewayId" uuid, "tokenHash" text)
-   WHERE NOT EXISTS (
-       SELECT FROM gateways AS gateway
-       WHERE gateway.tenant_id = $1 AND gateway.id = item."gatewayId"
-         AND gateway.token_hash = decode(item."tokenHash", 'hex'))
-     AND NOT EXISTS (
-       SELECT FROM former_gateway_tokens AS former
-       WHERE former.tenant_id = $1 AND former.gateway_id = item."gatewayId"
-         AND former.token_hash = decode(item."tokenHash", 'hex') AND former.ends_at > $3)`,
+const selectTokens = statement<
+  { id: string; token: LinkToken | null },
+  [tenantId: string, presented: string, at: Date]
+>(
+  "gateways.presented_tokens",
+  `SELECT item."gatewayId" AS id,
+     CASE
+       WHEN EXISTS (
+         SELECT FROM gateways AS gateway
+         WHERE gateway.tenant_id = $1 AND gateway.id = item."gatewayId"
+           AND gateway.token_hash = decode(item."tokenHash", 'hex')) THEN 'current'
+       WHEN EXISTS (
+         SELECT FROM former_gateway_tokens AS former
+         WHERE former.tenant_id = $1 AND former.gateway_id = item."gatewayId"
+           AND former.token_hash = decode(item."tokenHash", 'hex') AND former.ends_at > $3) THEN 'former'
+     END AS token
+   FROM json_to_recordset($2) AS item ("gatewayId" uuid, "tokenHash" text)`,
 );
 
-/** Returns the ids of the gateways whose presented token is no longer valid. */
-export async function gatewaysWithoutToken(
+/** Returns the state of each presented token, by gateway; null: the token is no longer valid. */
+export async function presentedTokens(
   tx: TenantTx,
   presented: readonly PresentedToken[],
   at: Date,
-): Promise<readonly string[]> {
-  const rows = await tx.query(selectWithoutToken, tx.tenantId, JSON.stringify(presented), at);
-  return rows.map(({ id }) => id);
+): Promise<ReadonlyMap<string, LinkToken | null>> {
+  const rows = await tx.query(selectTokens, tx.tenantId, JSON.stringify(presented), at);
+  return new Map(rows.map(({ id, token }) => [id, token]));
 }
 
 export interface KeyOwner {

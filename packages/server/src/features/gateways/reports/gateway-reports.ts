@@ -3,7 +3,7 @@
  * published to all replicas.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type KeyClaim, keyAfterClaim, keyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
+import { type KeyClaim, keyAfterClaim, keyClaimFault, type LinkToken } from "@gatehouse/agent-protocol/link/key-proof";
 import { grantedToSystem } from "../../../platform/authorization/granted.ts";
 import { type CommandRunner, runCommand } from "../../../platform/command.ts";
 import type { TenantScope } from "../../../platform/db/scope.ts";
@@ -73,9 +73,10 @@ async function storeSome(
   await runCommand(runner, { scope, tenantId, origin, idempotency: undefined, changesAccess: true }, async (tx) => {
     const byId = new Map(reports.map((report) => [report.gatewayId, report]));
     const rows = await queries.lockReported(tx, [...byId.keys()]);
-    await ignoreRevokedTokens(tx, byId, at);
+    const tokens = await readTokens(tx, byId, at);
+    ignoreRevokedTokens(tokens, byId);
     await refuseTakenKeys(tx, rows, byId);
-    refuseUnprovedKeys(rows, byId, at);
+    refuseUnprovedKeys(rows, byId, tokens, at);
     const now = runner.sharedTime.now();
     const changed = rows.flatMap((row) => changedRow(row, byId.get(row.id), now) ?? []);
     if (changed.length === 0) return empty();
@@ -95,16 +96,22 @@ async function storeSome(
   });
 }
 
-/**
- * Removes the contents of `hello` from reports if the token was revoked since. Callers must hold the locks of the
- * gateways, which a rotation waits for.
- */
-async function ignoreRevokedTokens(tx: TenantTx, reports: Map<string, GatewayReport>, at: Date): Promise<void> {
+/** Reads the states of the presented tokens. Callers must hold the locks of the gateways: a rotation waits for them. */
+async function readTokens(
+  tx: TenantTx,
+  reports: ReadonlyMap<string, GatewayReport>,
+  at: Date,
+): Promise<ReadonlyMap<string, LinkToken | null>> {
   const presented = Array.from(reports.values()).flatMap(({ gatewayId, tokenHash }) =>
     tokenHash === undefined ? [] : [{ gatewayId, tokenHash }],
   );
-  if (presented.length === 0) return;
-  for (const id of await queries.gatewaysWithoutToken(tx, presented, at)) {
+  return presented.length === 0 ? new Map() : queries.presentedTokens(tx, presented, at);
+}
+
+/** Removes the contents of `hello` from reports if the token was revoked since. */
+function ignoreRevokedTokens(tokens: ReadonlyMap<string, LinkToken | null>, reports: Map<string, GatewayReport>): void {
+  for (const [id, token] of tokens) {
+    if (token !== null) continue;
     const { appliedAt, error } = reports.get(id) ?? {};
     reports.set(id, {
       gatewayId: id,
@@ -139,11 +146,21 @@ async function refuseTakenKeys(
   }
 }
 
-/** Removes keys that the gateway may not have any more: another replica may have stored another key since `hello`. */
-function refuseUnprovedKeys(rows: readonly queries.ReportedRow[], reports: Map<string, GatewayReport>, at: Date): void {
+/**
+ * Removes keys that the gateway may not have any more. Since `hello`, another replica may have stored another key, or
+ * the token may have been rotated.
+ */
+function refuseUnprovedKeys(
+  rows: readonly queries.ReportedRow[],
+  reports: Map<string, GatewayReport>,
+  tokens: ReadonlyMap<string, LinkToken | null>,
+  at: Date,
+): void {
   for (const row of rows) {
     const report = reports.get(row.id);
-    if (report?.key === undefined || keyClaimFault(knownKeyOf(row), report.key, at.getTime()) === undefined) continue;
+    if (report?.key === undefined) continue;
+    const token = tokens.get(row.id) ?? "former";
+    if (keyClaimFault(knownKeyOf(row), report.key, token, at.getTime()) === undefined) continue;
     refuseKey(
       reports,
       report,
