@@ -108,10 +108,18 @@ export interface Operation {
   readonly wholeTenant?: true;
   /** The operation performs other operations, so that neither previews nor change sets include it. */
   readonly composite?: true;
-  /** A person must have authenticated recently to call the operation. Requests with an API key are exempt. */
-  readonly dangerous?: true;
-  /** The operation is dangerous if this field is true in its body, or in an item of its body. */
+  /**
+   * Why a person must have authenticated recently to call the operation, as the end of a sentence: it creates or shows
+   * what outlives the session, or cannot be undone (docs/decisions/0279). Requests with an API key are exempt.
+   */
+  readonly dangerous?: string;
+  /** The operation is dangerous only if its body, or an item of it, has this field with another value than false. */
   readonly dangerousWith?: string;
+  /**
+   * Why the operation is not dangerous although its request or response seems to contain a credential, or an address
+   * that gets data. As the end of a sentence.
+   */
+  readonly harmless?: string;
   /** An omitted body is the same as `{}`. */
   readonly bodyOptional?: true;
   readonly success: Success;
@@ -199,13 +207,19 @@ export function refusesOtherMediaTypes({ path }: Operation): boolean {
   return !path.startsWith("/access/v1/");
 }
 
+/** Whether a person must have authenticated recently to call the operation, with every body. */
+export function isAlwaysDangerous({ dangerous, dangerousWith }: Operation): boolean {
+  return dangerous !== undefined && dangerousWith === undefined;
+}
+
 /** Whether a person must have authenticated recently to call the operation with this body. */
 export function isDangerous({ dangerous, dangerousWith }: Operation, body: unknown): boolean {
-  if (dangerous === true || dangerousWith === undefined) return dangerous === true;
+  if (dangerous === undefined || dangerousWith === undefined) return dangerous !== undefined;
   const items: readonly unknown[] = Array.isArray(body) ? body : [body];
-  return items.some(
-    (item) => typeof item === "object" && item !== null && (item as Record<string, unknown>)[dangerousWith] === true,
-  );
+  return items.some((item) => {
+    const value = typeof item === "object" && item !== null ? Reflect.get(item, dangerousWith) : undefined;
+    return value !== undefined && value !== false;
+  });
 }
 
 /**
@@ -213,10 +227,9 @@ export function isDangerous({ dangerous, dangerousWith }: Operation, body: unkno
  * requests that contain dangerous operations.
  */
 export function canRequireRecentAuthentication(declaration: Operation): boolean {
-  const { dangerous, dangerousWith, composite, access } = declaration;
+  const { dangerous, composite, access } = declaration;
   if (access === "operator") return false;
-  if (dangerousWith !== undefined) return true;
-  return dangerous === true || composite === true || takesOverrideReason(declaration) || access === "any-key";
+  return dangerous !== undefined || composite === true || takesOverrideReason(declaration) || access === "any-key";
 }
 
 /** Whether the operation names a record. */

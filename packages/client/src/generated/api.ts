@@ -157,7 +157,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Apply a set of changes
-         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. The body can have at most 4 MiB, and each change at most as much as its own operation allows.
+         * @description Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. If a change is dangerous, people must have authenticated in the last 15 minutes. The body can have at most 4 MiB, and each change at most as much as its own operation allows.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -439,9 +439,11 @@ export interface paths {
         readonly put?: never;
         /**
          * Invite one user or up to 100 users
-         * @description An array is created in one transaction, and the response is an array in the same order. `notify` requires an authentication in the last 15 minutes, except from API keys.
+         * @description An array is created in one transaction, and the response is an array in the same order.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     With `notify`, people must have authenticated in the last 15 minutes, because it sends an enrolment link, which outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["createUsers"];
         readonly delete?: never;
@@ -543,9 +545,11 @@ export interface paths {
         readonly put?: never;
         /**
          * Renew a pending user's invitation
-         * @description The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds, and an authentication in the last 15 minutes, except from API keys.
+         * @description The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     With `notify`, people must have authenticated in the last 15 minutes, because it sends an enrolment link, which outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["inviteUser"];
         readonly delete?: never;
@@ -568,6 +572,8 @@ export interface paths {
          * @description Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the new owner has every permission. Requests with an API key are exempt.
          */
         readonly post: operations["transferOwnership"];
         readonly delete?: never;
@@ -814,6 +820,8 @@ export interface paths {
          * @description A pending user becomes active when the first device is enrolled.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the device outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["enrolDevice"];
         readonly delete?: never;
@@ -950,6 +958,8 @@ export interface paths {
          * @description The device's agent authenticates its link with the token, which is shown only once. The previous token is revoked immediately, and the link that was opened with it is closed.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the token outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["rotateDeviceToken"];
         readonly delete?: never;
@@ -972,6 +982,8 @@ export interface paths {
          * @description Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If others may know the token, rotate it first. The previous token is revoked immediately.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the device can then report another key without a proof. Requests with an API key are exempt.
          */
         readonly post: operations["resetDeviceKey"];
         readonly delete?: never;
@@ -1088,6 +1100,8 @@ export interface paths {
          * @description `gatehouse-device enrol --key-file` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without `expiresAt`, the key expires after 30 days, or with the calling API key.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the key outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["createEnrolmentKey"];
         readonly delete?: never;
@@ -1113,6 +1127,8 @@ export interface paths {
          * @description Changes the fields that the body contains. Devices that the key has enrolled do not change.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it can extend a credential. Requests with an API key are exempt.
          */
         readonly put: operations["updateEnrolmentKey"];
         readonly post?: never;
@@ -1166,6 +1182,8 @@ export interface paths {
         /**
          * Create a gateway
          * @description Requires a key with the permission `gateways:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the gateway's token outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["createGateway"];
         readonly delete?: never;
@@ -1197,6 +1215,8 @@ export interface paths {
         /**
          * Delete a gateway
          * @description Requires a key with the permission `gateways:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it can cut off resources, and the token of the gateway cannot be restored. Requests with an API key are exempt.
          */
         readonly delete: operations["deleteGateway"];
         readonly options?: never;
@@ -1334,6 +1354,8 @@ export interface paths {
          * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token introduces no WireGuard key. API keys with the permission `gateways:token` can read the new token now and later.
          *
          *     Requires a key with the permission `gateways:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the token outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["rotateGatewayToken"];
         readonly delete?: never;
@@ -1356,6 +1378,8 @@ export interface paths {
          * @description Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. Only the current token allows another key, not one in its grace period. If others may know the token, rotate it first with `graceSeconds` 0.
          *
          *     Requires a key with the permission `gateways:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the gateway can then report another key without a proof. Requests with an API key are exempt.
          */
         readonly post: operations["resetGatewayKey"];
         readonly delete?: never;
@@ -1378,6 +1402,8 @@ export interface paths {
          * @description Generates a new key, which the current key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.
          *
          *     Requires a key with the permission `gateways:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because all agents then trust another key. Requests with an API key are exempt.
          */
         readonly post: operations["rotateSigningKey"];
         readonly delete?: never;
@@ -1798,6 +1824,8 @@ export interface paths {
          * @description Requires either `permissions` or a `role` whose permissions the key gets. The new key cannot grant more than the calling key holds.
          *
          *     Requires a key with the permission `api-keys:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the key outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["createApiKey"];
         readonly delete?: never;
@@ -1874,6 +1902,8 @@ export interface paths {
          * @description Creates a new key with the same permissions. The previous key stays valid for `graceSeconds`, so that its users can switch over.
          *
          *     Requires a key with the permission `api-keys:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the new key outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["rotateApiKey"];
         readonly delete?: never;
@@ -1940,6 +1970,8 @@ export interface paths {
          * @description Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.
          *
          *     Requires a key with the permission `configuration:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it can create gateways and identity providers. Requests with an API key are exempt.
          */
         readonly post: operations["applyConfiguration"];
         readonly delete?: never;
@@ -1965,6 +1997,8 @@ export interface paths {
          * @description Omitted fields stay unchanged. A change of `deviceSessionLifetime` changes when the sessions of devices end, and takes effect at once. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.
          *
          *     Requires a key with the permission `settings:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it decides how people sign in and how long devices are trusted. Requests with an API key are exempt.
          */
         readonly put: operations["replaceTenantSettings"];
         readonly post?: never;
@@ -2095,7 +2129,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Revert an event
-         * @description Restores what the event changed, in one transaction and one generation. Only the fields that the event changed return to their previous values; later changes of other fields remain. Reverting a creation deletes the record. Reverting a deletion creates the record again with a new id, and repairs the references to it. What cannot be restored, such as secrets, is reported in `cannot`. If nothing can be restored, the request fails with `not_revertible`. The revert consists of requests as in a change set, each with its own permission, rules and audit entries. Access tests are evaluated once, after the last request. With `scope=request`, all events of the request are reverted, the last one first. Each new audit entry names the event that it reverts in `reverts`. `If-Match` takes the ETag of a preview: the tenant's generation.
+         * @description Restores what the event changed, in one transaction and one generation. Only the fields that the event changed return to their previous values; later changes of other fields remain. Reverting a creation deletes the record. Reverting a deletion creates the record again with a new id, and repairs the references to it. What cannot be restored, such as secrets, is reported in `cannot`. If nothing can be restored, the request fails with `not_revertible`. The revert consists of requests as in a change set, each with its own permission, rules and audit entries. If one of them is dangerous, people must have authenticated in the last 15 minutes. Access tests are evaluated once, after the last request. With `scope=request`, all events of the request are reverted, the last one first. Each new audit entry names the event that it reverts in `reverts`. `If-Match` takes the ETag of a preview: the tenant's generation.
          *
          *     Requires a key with the permission `events:read`.
          */
@@ -2124,6 +2158,8 @@ export interface paths {
          * @description Each new event that matches `events` is posted to the URL. Messages are signed as in the Standard Webhooks specification, with the `secret` that is shown only once. Without a name, the webhook is named after the URL's host.
          *
          *     Requires a key with the permission `webhooks:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the receiver gets events after the end of the session. Requests with an API key are exempt.
          */
         readonly post: operations["createWebhook"];
         readonly delete?: never;
@@ -2149,6 +2185,8 @@ export interface paths {
          * @description Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.
          *
          *     Requires a key with the permission `webhooks:write`.
+         *
+         *     With `url`, people must have authenticated in the last 15 minutes, because the receiver gets events after the end of the session. Requests with an API key are exempt.
          */
         readonly put: operations["updateWebhook"];
         readonly post?: never;
@@ -2166,6 +2204,8 @@ export interface paths {
          * @description Omitted fields stay unchanged; `""` clears the description. Setting `active` to false discards undelivered messages; a webhook that becomes active again starts with new events.
          *
          *     Requires a key with the permission `webhooks:write`.
+         *
+         *     With `url`, people must have authenticated in the last 15 minutes, because the receiver gets events after the end of the session. Requests with an API key are exempt.
          */
         readonly patch: operations["patchWebhook"];
         readonly trace?: never;
@@ -2184,6 +2224,8 @@ export interface paths {
          * @description The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.
          *
          *     Requires a key with the permission `webhooks:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the secret outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["rotateWebhookSecret"];
         readonly delete?: never;
@@ -2365,6 +2407,8 @@ export interface paths {
          * @description Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another sign-in method.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it changes how a person signs in. Requests with an API key are exempt.
          */
         readonly delete: operations["resetPasskeys"];
         readonly options?: never;
@@ -2387,6 +2431,8 @@ export interface paths {
          * @description People delete their own passkeys, except for their last sign-in method. Passkeys of others require the permission `users:write`, and every permission that the user holds.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
+         *
+         *     People must have authenticated in the last 15 minutes, because it changes how a person signs in. Requests with an API key are exempt.
          */
         readonly delete: operations["deletePasskey"];
         readonly options?: never;
@@ -2460,6 +2506,8 @@ export interface paths {
          * @description The key pair is made where the device's configuration is made; the server gets only the public key. The device does not run the agent: `agent` is false. Its session begins with the request. With the tenant's `deviceApproval` set to `administrator`, the device waits for an approval.
          *
          *     Requires the session of a person, and no permission.
+         *
+         *     People must have authenticated in the last 15 minutes, because the device outlives the session.
          */
         readonly post: operations["addMyDevice"];
         readonly delete?: never;
@@ -2536,6 +2584,8 @@ export interface paths {
          * @description For devices that do not run the agent, and therefore cannot sign in by themselves. Gateways accept the device again until the session ends.
          *
          *     Requires the session of a person, and no permission.
+         *
+         *     People must have authenticated in the last 15 minutes, because the session of the device can outlive the session of the person.
          */
         readonly post: operations["signInMyDevice"];
         readonly delete?: never;
@@ -2686,6 +2736,8 @@ export interface paths {
          * @description The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 open links: creating another one revokes the oldest. `If-Match` takes the user's ETag.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the link outlives the session. Requests with an API key are exempt.
          */
         readonly post: operations["createEnrolmentLink"];
         readonly delete?: never;
@@ -2734,6 +2786,8 @@ export interface paths {
          * @description A new provider is disabled. Test it with `POST /tenants/identity-providers/{id}/test`, then set `enabled` to true.
          *
          *     Requires a key with the permission `identity-providers:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because people can sign in with the provider. Requests with an API key are exempt.
          */
         readonly post: operations["createIdentityProvider"];
         readonly delete?: never;
@@ -2761,6 +2815,8 @@ export interface paths {
          * @description Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last sign-in method cannot be deleted.
          *
          *     Requires a key with the permission `identity-providers:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because people can no longer sign in with the provider. Requests with an API key are exempt.
          */
         readonly delete: operations["deleteIdentityProvider"];
         readonly options?: never;
@@ -2770,6 +2826,8 @@ export interface paths {
          * @description Omitted fields stay unchanged. `issuer`, `clientId`, `clientSecret`, `scopes` and `groupsClaim` can change only while the provider is disabled, and the provider must then be tested again. To replace them without interruption, create a second provider, test and enable it, and disable the first one. A provider that is or becomes enabled can be updated only by callers that hold every permission, because it decides who signs in as whom.
          *
          *     Requires a key with the permission `identity-providers:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because people can sign in with the provider. Requests with an API key are exempt.
          */
         readonly patch: operations["patchIdentityProvider"];
         readonly trace?: never;
@@ -2788,6 +2846,8 @@ export interface paths {
          * @description Returns the address of a test sign-in. Once the test succeeds, `testedAt` is set and the provider can be enabled.
          *
          *     Requires a key with the permission `identity-providers:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it precedes enabling a provider. Requests with an API key are exempt.
          */
         readonly post: operations["testIdentityProvider"];
         readonly delete?: never;
@@ -2841,6 +2901,8 @@ export interface paths {
          * @description Users and their accounts remain.
          *
          *     Requires a key with the permission `identity-providers:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it decides who can sign in. Requests with an API key are exempt.
          */
         readonly delete: operations["deleteDomain"];
         readonly options?: never;
@@ -2862,6 +2924,8 @@ export interface paths {
          * @description Looks for the TXT record. Once the domain is verified, people find the tenant's identity providers by it, and providers with `firstSignIn: OWN_DOMAINS` admit people with verified addresses in it.
          *
          *     Requires a key with the permission `identity-providers:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because it decides who can sign in. Requests with an API key are exempt.
          */
         readonly post: operations["verifyDomain"];
         readonly delete?: never;
@@ -4111,7 +4175,7 @@ export interface components {
             readonly status: "PENDING" | "ONLINE" | "OFFLINE" | "MAINTENANCE" | "ERROR";
             /** @description Why the status is ERROR. */
             readonly error?: string;
-            /** @description The gateway's secret token. `<redacted>` unless the API key holds `gateways:token`. */
+            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes. */
             readonly token: string;
             /** Format: date-time */
             readonly lastOnline?: string;

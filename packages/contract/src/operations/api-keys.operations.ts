@@ -25,7 +25,7 @@ export const createApiKey = operation({
   description:
     "Requires either `permissions` or a `role` whose permissions the key gets. The new key cannot grant more than the calling key holds.",
   access: "api-keys:write",
-  dangerous: true,
+  dangerous: "the key outlives the session",
   body: closedObject({
     name: Name,
     permissions: Type.Optional(
@@ -101,7 +101,7 @@ export const rotateApiKey = operation({
   description:
     "Creates a new key with the same permissions. The previous key stays valid for `graceSeconds`, so that its users can switch over.",
   access: "api-keys:write",
-  dangerous: true,
+  dangerous: "the new key outlives the session",
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({

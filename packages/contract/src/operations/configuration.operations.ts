@@ -43,7 +43,7 @@ export const applyConfiguration = operation({
     "Changes the tenant's records to match the document, in one transaction. Requires write permission for each kind of record that changes. `If-Match` takes the ETag of a plan or an export, and ensures that nothing has changed since. The body can have at most 32 MiB.",
   access: "configuration:write",
   wholeTenant: true,
-  dangerous: true,
+  dangerous: "it can create gateways and identity providers",
   changesAccess: true,
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,

@@ -45,6 +45,7 @@ export const enrolDevice = operation({
   summary: "Enrol a device of a user",
   description: "A pending user becomes active when the first device is enrolled.",
   access: "devices:write",
+  dangerous: "the device outlives the session",
   changesAccess: true,
   body: closedObject({
     name: Name,
@@ -161,6 +162,7 @@ export const rotateDeviceToken = operation({
   description:
     "The device's agent authenticates its link with the token, which is shown only once. The previous token is revoked immediately, and the link that was opened with it is closed.",
   access: "devices:write",
+  dangerous: "the token outlives the session",
   changesAccess: true,
   parameters: { id: "uuid" },
   refusedInSets: "its response shows a secret once",
@@ -176,7 +178,7 @@ export const resetDeviceKey = operation({
   description:
     "Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If others may know the token, rotate it first. The previous token is revoked immediately.",
   access: "devices:write",
-  dangerous: true,
+  dangerous: "the device can then report another key without a proof",
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Device },

@@ -57,7 +57,7 @@ export const verifyDomain = operation({
   description:
     "Looks for the TXT record. Once the domain is verified, people find the tenant's identity providers by it, and providers with `firstSignIn: OWN_DOMAINS` admit people with verified addresses in it.",
   access: "identity-providers:write",
-  dangerous: true,
+  dangerous: "it decides who can sign in",
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({}),
@@ -74,7 +74,7 @@ export const deleteDomain = operation({
   summary: "Delete a domain",
   description: "Users and their accounts remain.",
   access: "identity-providers:write",
-  dangerous: true,
+  dangerous: "it decides who can sign in",
   parameters: { id: "uuid" },
   refusedInSets: "it decides who can sign in",
   success: { status: 204, kind: "empty" },

@@ -30,7 +30,7 @@ export const createEnrolmentKey = operation({
   summary: "Create an enrolment key",
   description: `\`gatehouse-device enrol --key-file\` enrols a server with the key, without a person. The device belongs to the key's user, has the key's tags, and needs no approval. The device limit of the user applies. Without \`expiresAt\`, the key expires after ${defaultKeyDays} days, or with the calling API key.`,
   access: "devices:write",
-  dangerous: true,
+  dangerous: "the key outlives the session",
   body: closedObject({
     name: Name,
     userId: Uuid,
@@ -69,7 +69,7 @@ export const updateEnrolmentKey = operation({
   summary: "Update an enrolment key",
   description: "Changes the fields that the body contains. Devices that the key has enrolled do not change.",
   access: "devices:write",
-  dangerous: true,
+  dangerous: "it can extend a credential",
   parameters: { id: "uuid" },
   body: closedObject({ name: Type.Optional(Name), expiresAt: Type.Optional(KeyExpiry) }),
   refusedInSets: "it extends a credential",

@@ -19,7 +19,7 @@ export const createEnrolmentLink = operation({
   description:
     "The user registers a passkey with the link or with its code, once, within seven days. Creating a link requires every permission that the user holds. The link works only while its creator holds every permission that the user holds at that time. A user has at most 10 open links: creating another one revokes the oldest. `If-Match` takes the user's ETag.",
   access: "users:write",
-  dangerous: true,
+  dangerous: "the link outlives the session",
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({ notify: Type.Optional(Notify) }),

@@ -27,6 +27,7 @@ export const createGateway = operation({
   tag,
   summary: "Create a gateway",
   access: "gateways:write",
+  dangerous: "the gateway's token outlives the session",
   changesAccess: true,
   body: closedObject({
     name: Name,
@@ -57,6 +58,7 @@ export const updateGateway = operation({
   summary: "Update a gateway",
   description: 'Omitted fields stay unchanged; `""` clears an optional field.',
   access: "gateways:write",
+  harmless: "devices recognize a gateway by its key, at any endpoint",
   changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({
@@ -76,7 +78,7 @@ export const deleteGateway = operation({
   tag,
   summary: "Delete a gateway",
   access: "gateways:write",
-  dangerous: true,
+  dangerous: "it can cut off resources, and the token of the gateway cannot be restored",
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },
@@ -104,6 +106,7 @@ export const replaceGatewaySettings = operation({
   description:
     "Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.",
   access: "gateways:write",
+  harmless: "resolvers get only names, and the networks of the gateway limit their answers",
   changesAccess: true,
   parameters: { id: "uuid" },
   body: NewGatewaySettings,
@@ -173,7 +176,7 @@ export const rotateGatewayToken = operation({
   description:
     "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token introduces no WireGuard key. API keys with the permission `gateways:token` can read the new token now and later.",
   access: "gateways:write",
-  dangerous: true,
+  dangerous: "the token outlives the session",
   changesAccess: true,
   parameters: { id: "uuid" },
   bodyOptional: true,
@@ -191,7 +194,7 @@ export const resetGatewayKey = operation({
   description:
     "Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. Only the current token allows another key, not one in its grace period. If others may know the token, rotate it first with `graceSeconds` 0.",
   access: "gateways:write",
-  dangerous: true,
+  dangerous: "the gateway can then report another key without a proof",
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 200, kind: "record", body: Gateway },
@@ -206,7 +209,7 @@ export const rotateSigningKey = operation({
   description:
     "Generates a new key, which the current key signs. Connected gateways and devices reconnect and follow by themselves; others follow when they connect again. Configurations that are in use stay valid until they expire. Agents from before version 0.2 do not follow.",
   access: "gateways:write",
-  dangerous: true,
+  dangerous: "all agents then trust another key",
   refusedInSets: "it replaces the key of all agents at once",
   bodyOptional: true,
   body: closedObject({

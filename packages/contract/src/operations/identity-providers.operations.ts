@@ -41,7 +41,7 @@ export const createIdentityProvider = operation({
   description:
     "A new provider is disabled. Test it with `POST /tenants/identity-providers/{id}/test`, then set `enabled` to true.",
   access: "identity-providers:write",
-  dangerous: true,
+  dangerous: "people can sign in with the provider",
   body: closedObject({ ...settings, name: Name, issuer: Issuer, clientId: ClientId }),
   refusedInSets: "its body contains a secret",
   success: { status: 201, kind: "record", body: IdentityProvider },
@@ -68,7 +68,7 @@ export const patchIdentityProvider = operation({
   description:
     "Omitted fields stay unchanged. `issuer`, `clientId`, `clientSecret`, `scopes` and `groupsClaim` can change only while the provider is disabled, and the provider must then be tested again. To replace them without interruption, create a second provider, test and enable it, and disable the first one. A provider that is or becomes enabled can be updated only by callers that hold every permission, because it decides who signs in as whom.",
   access: "identity-providers:write",
-  dangerous: true,
+  dangerous: "people can sign in with the provider",
   parameters: { id: "uuid" },
   body: closedObject({
     ...settings,
@@ -97,8 +97,8 @@ export const deleteIdentityProvider = operation({
   description:
     "Ends all sessions of people who signed in with the provider, and the sessions that their devices began with it, and unlinks their accounts. The owner's last sign-in method cannot be deleted.",
   access: "identity-providers:write",
+  dangerous: "people can no longer sign in with the provider",
   changesAccess: true,
-  dangerous: true,
   parameters: { id: "uuid" },
   refusedInSets: "it ends sessions",
   success: { status: 204, kind: "empty" },
@@ -121,7 +121,7 @@ export const testIdentityProvider = operation({
   description:
     "Returns the address of a test sign-in. Once the test succeeds, `testedAt` is set and the provider can be enabled.",
   access: "identity-providers:write",
-  dangerous: true,
+  dangerous: "it precedes enabling a provider",
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({}),

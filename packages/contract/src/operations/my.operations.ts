@@ -57,6 +57,7 @@ export const createMyKeyChallenge = operation({
   description:
     "The answer proves possession of the private key. It is the HMAC-SHA-256 of these lines, joined by a line feed: `gatehouse-key-proof/1`, `app`, `agent-to-server`, `current`, then `tenant`, `user`, `ephemeralKey`, `nonce`, and the public key. The key of the HMAC is HKDF-SHA-256 of the X25519 secret of the private key and `ephemeralKey`. Its salt is the bytes of `nonce`, its info `gatehouse-key-proof/1`, and its length 32 bytes.",
   access: "person",
+  harmless: "the answer to the challenge is used by a dangerous operation",
   body: closedObject({ publicKey: NewPublicKey }),
   success: { status: 200, kind: "report", body: KeyChallenge },
 });
@@ -70,7 +71,7 @@ export const addMyDevice = operation({
   description:
     "The key pair is made where the device's configuration is made; the server gets only the public key. The device does not run the agent: `agent` is false. Its session begins with the request. With the tenant's `deviceApproval` set to `administrator`, the device waits for an approval.",
   access: "person",
-  dangerous: true,
+  dangerous: "the device outlives the session",
   refusedInSets: "it belongs to the person who is signed in",
   changesAccess: true,
   body: closedObject({
@@ -95,7 +96,7 @@ export const signInMyDevice = operation({
   description:
     "For devices that do not run the agent, and therefore cannot sign in by themselves. Gateways accept the device again until the session ends.",
   access: "person",
-  dangerous: true,
+  dangerous: "the session of the device can outlive the session of the person",
   refusedInSets: "it belongs to the person who is signed in",
   changesAccess: true,
   parameters: { id: "uuid" },

@@ -91,7 +91,7 @@ export const deletePasskey = operation({
   description:
     "People delete their own passkeys, except for their last sign-in method. Passkeys of others require the permission `users:write`, and every permission that the user holds.",
   access: "any-key",
-  dangerous: true,
+  dangerous: "it changes how a person signs in",
   refusedInSets: "it changes how a person signs in",
   parameters: { id: "uuid", passkeyId: "uuid" },
   success: { status: 204, kind: "empty" },
@@ -107,7 +107,7 @@ export const resetPasskeys = operation({
   description:
     "Use this for lost passkeys, or if somebody else created passkeys or links. Create a new enrolment link afterwards. Requires every permission that the user holds. The passkeys and open links of the owner can be reset only if the owner has another sign-in method.",
   access: "users:write",
-  dangerous: true,
+  dangerous: "it changes how a person signs in",
   changesAccess: true,
   refusedInSets: "it changes how a person signs in",
   parameters: { id: "uuid" },

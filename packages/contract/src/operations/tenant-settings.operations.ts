@@ -22,8 +22,8 @@ export const replaceTenantSettings = operation({
   description:
     "Omitted fields stay unchanged. A change of `deviceSessionLifetime` changes when the sessions of devices end, and takes effect at once. A change of `configurationLifetime` sends new configurations to all connected gateways and devices. `singleSignOnOnly` requires an enabled identity provider, and a recovery code or an account at an enabled provider for the owner.",
   access: "settings:write",
+  dangerous: "it decides how people sign in and how long devices are trusted",
   changesAccess: true,
-  dangerous: true,
   conditional: true,
   body: NewTenantSettings,
   success: { status: 200, kind: "record", body: TenantSettings },

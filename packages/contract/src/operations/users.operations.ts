@@ -53,9 +53,9 @@ export const createUsers = operation({
   path: "/tenants/users",
   tag,
   summary: "Invite one user or up to 100 users",
-  description:
-    "An array is created in one transaction, and the response is an array in the same order. `notify` requires an authentication in the last 15 minutes, except from API keys.",
+  description: "An array is created in one transaction, and the response is an array in the same order.",
   access: "users:write",
+  dangerous: "it sends an enrolment link, which outlives the session",
   dangerousWith: "notify",
   changesAccess: true,
   body: Type.Unsafe<Static<typeof CreateUser> | Static<typeof CreateUser>[]>({
@@ -174,8 +174,9 @@ export const inviteUser = operation({
   tag,
   summary: "Renew a pending user's invitation",
   description:
-    "The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds, and an authentication in the last 15 minutes, except from API keys.",
+    "The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds.",
   access: "users:write",
+  dangerous: "it sends an enrolment link, which outlives the session",
   dangerousWith: "notify",
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -194,7 +195,7 @@ export const transferOwnership = operation({
   description:
     "Moves the owner role from the current owner to the user, who must be active. Requires a key that holds every permission.",
   access: "users:write",
-  dangerous: true,
+  dangerous: "the new owner has every permission",
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 204, kind: "empty" },

@@ -50,6 +50,7 @@ export const createWebhook = operation({
   description:
     "Each new event that matches `events` is posted to the URL. Messages are signed as in the Standard Webhooks specification, with the `secret` that is shown only once. Without a name, the webhook is named after the URL's host.",
   access: "webhooks:write",
+  dangerous: "the receiver gets events after the end of the session",
   body: closedObject({ ...settings, url: Url }),
   refusedInSets: "its response shows a secret once",
   success: { status: 201, kind: "record", body: NewWebhook },
@@ -75,6 +76,8 @@ export const updateWebhook = operation({
   summary: "Update a webhook",
   description: updateDescription,
   access: "webhooks:write",
+  dangerous: "the receiver gets events after the end of the session",
+  dangerousWith: "url",
   parameters: { id: "uuid" },
   body: closedObject(settings),
   success: { status: 200, kind: "record", body: Webhook },
@@ -89,6 +92,8 @@ export const patchWebhook = operation({
   summary: "Update a webhook",
   description: updateDescription,
   access: "webhooks:write",
+  dangerous: "the receiver gets events after the end of the session",
+  dangerousWith: "url",
   parameters: { id: "uuid" },
   body: closedObject(settings),
   success: { status: 200, kind: "record", body: Webhook },
@@ -116,7 +121,7 @@ export const rotateWebhookSecret = operation({
   description:
     "The previous secret also signs messages for `graceSeconds`, so that receivers can switch over: the header then contains two signatures. A secret from an earlier rotation stops signing immediately.",
   access: "webhooks:write",
-  dangerous: true,
+  dangerous: "the secret outlives the session",
   parameters: { id: "uuid" },
   bodyOptional: true,
   body: closedObject({

@@ -10,7 +10,7 @@ export const Endpoint = shortText(
 export const gatewayStatuses = ["PENDING", "ONLINE", "OFFLINE", "MAINTENANCE", "ERROR"] as const;
 export type GatewayStatus = (typeof gatewayStatuses)[number];
 
-/** The placeholder for a gateway's token if the caller lacks `gateways:token`. */
+/** The placeholder for a gateway's token if the caller lacks `gateways:token`, or signed in too long ago. */
 export const redactedToken = "<redacted>";
 
 export const GatewayResource = component("GatewayResource", "A resource, as embedded in a gateway.", {
@@ -28,7 +28,8 @@ export const Gateway = component("Gateway", "A network gateway with its settings
   status: oneOf(gatewayStatuses),
   error: Type.Optional(Type.String({ description: "Why the status is ERROR." })),
   token: Type.String({
-    description: "The gateway's secret token. `<redacted>` unless the API key holds `gateways:token`.",
+    description:
+      "The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes.",
   }),
   lastOnline: Type.Optional(Timestamp),
   relayEnabled: Type.Optional(Type.Boolean()),

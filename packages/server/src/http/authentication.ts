@@ -1,5 +1,5 @@
 /** Authenticates a request: source address, key or session, permission and rate limit. Runs before the body is read. */
-import { type Access, type Operation, takesOverrideReason } from "@gatehouse/contract/operation";
+import { type Access, isAlwaysDangerous, type Operation, takesOverrideReason } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { AppError } from "../platform/app-error.ts";
@@ -102,7 +102,7 @@ function admit(
 /** Whether the request needs a recent authentication: by its operation, or because it overrides access tests. */
 function isDangerous({ headers }: FastifyRequest, operation: Operation | undefined): boolean {
   if (operation === undefined) return false;
-  if (operation.dangerous === true) return true;
+  if (isAlwaysDangerous(operation)) return true;
   return takesOverrideReason(operation) && headers["gatehouse-override-reason"] !== undefined;
 }
 

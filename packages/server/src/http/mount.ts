@@ -5,6 +5,7 @@ import {
   changesEnforcement,
   defaultBodyLimitBytes,
   defaultWaitSeconds,
+  isAlwaysDangerous,
   isDangerous,
   isWrite,
   maxReasonLength,
@@ -18,7 +19,7 @@ import { finish, type Work } from "@gatehouse/policy/work";
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from "fastify";
 import { AppError } from "../platform/app-error.ts";
 import { authorize, type Granted } from "../platform/authorization/granted.ts";
-import { requireRecentAuthentication } from "../platform/authorization/recent-authentication.ts";
+import { requireRecentAuthentication, shownPermissions } from "../platform/authorization/recent-authentication.ts";
 import { Call, type RequestFinder } from "../platform/call.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { CommandRunner } from "../platform/command.ts";
@@ -128,7 +129,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     // Operations that are always dangerous were checked before the body arrived.
-    if (operation.dangerous !== true && isDangerous(operation, request.body)) {
+    if (!isAlwaysDangerous(operation) && isDangerous(operation, request.body)) {
       requireRecentAuthentication(caller, options.clock.now());
     }
     // The time of a call is the time at which its turn starts.
@@ -147,6 +148,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           authorizeAgain: () => authorizeAgain(operation, options.authenticator, request),
           actor: caller.actor,
           permissions: caller.permissions,
+          shownPermissions: shownPermissions(caller, options.clock.now()),
           limits: caller.limits,
           session: caller.session,
           requireValidCredential: (tx) => options.authenticator.requireValid(tx, caller),

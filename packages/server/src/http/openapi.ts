@@ -81,7 +81,7 @@ function describeOperation(operation: Operation, schemas: Json): Json {
     operationId: operation.id,
     tags: [operation.tag],
     summary: operation.summary,
-    description: [operation.description, accessText(operation)].filter(Boolean).join("\n\n"),
+    description: [operation.description, accessText(operation), recencyText(operation)].filter(Boolean).join("\n\n"),
     ...(operation.access === "operator" ? { security: [{ operatorKey: [] }, { bearerOperatorKey: [] }] } : {}),
     ...(operation.access === "person" ? { security: [{ session: [] }, { accessToken: [] }] } : {}),
     ...(isPermission(operation.access) ? { "x-permission": operation.access } : {}),
@@ -108,6 +108,13 @@ function accessText(operation: Operation): string {
   return operation.access === "any-key"
     ? "Requires a key of the tenant. Each change also requires the permission of its own operation."
     : `Requires a key with the permission \`${operation.access}\`.`;
+}
+
+function recencyText({ dangerous, dangerousWith, access }: Operation): string | undefined {
+  if (dangerous === undefined) return undefined;
+  const rule = `must have authenticated in the last 15 minutes, because ${dangerous}.`;
+  const text = dangerousWith === undefined ? `People ${rule}` : `With \`${dangerousWith}\`, people ${rule}`;
+  return access === "person" ? text : `${text} Requests with an API key are exempt.`;
 }
 
 const headersOfStatus: Readonly<Record<number, readonly HeaderName[]>> = {

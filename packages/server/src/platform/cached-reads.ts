@@ -21,6 +21,7 @@ interface ReadRequest {
   readonly parameters: Readonly<Record<string, string>>;
   readonly listQuery: ListQuery | undefined;
   readonly query: Readonly<Record<string, string>>;
+  /** The permissions that decide what the answer shows. */
   readonly permissions: ReadonlySet<Permission>;
   readonly now: Date;
   /** Reads in one round trip and one snapshot, or in the transaction of the batch. */

@@ -69,6 +69,8 @@ export interface CallOptions<O extends Operation> {
   readonly authorizeAgain: () => Promise<unknown>;
   readonly actor: Actor;
   readonly permissions: ReadonlySet<Permission>;
+  /** The permissions that decide what the answer shows. */
+  readonly shownPermissions: ReadonlySet<Permission>;
   /** Undefined for the operator, who has no limits. */
   readonly limits: KeyLimits | undefined;
   /** The session in which a person acts; undefined for keys. */
@@ -219,6 +221,14 @@ export class Call<O extends Operation> {
     return this.#options.permissions;
   }
 
+  /**
+   * The permissions that decide which secrets the answer shows: those that the caller holds, without `gateways:token`
+   * for people who have not authenticated recently.
+   */
+  get shownPermissions(): ReadonlySet<Permission> {
+    return this.#options.shownPermissions;
+  }
+
   /** Further limits of the caller's key; undefined for the operator, who has no limits. */
   get limits(): KeyLimits | undefined {
     return this.#options.limits;
@@ -306,6 +316,7 @@ export class Call<O extends Operation> {
   get reads(): CachedReads {
     return new CachedReads({
       ...this.#options,
+      permissions: this.shownPermissions,
       tenantId: this.tenantId,
       read: (work) => this.read(work),
     });

@@ -7,6 +7,10 @@ export interface Deviations {
   readonly rpId?: string;
   readonly challenge?: string;
   readonly type?: string;
+  /** Whether the page is in a frame of another site; false by default. */
+  readonly crossOrigin?: boolean;
+  /** The origin of the outermost page; omitted by default, as for pages that are in no frame. */
+  readonly topOrigin?: string;
   readonly userHandle?: string;
   /** Whether the person was verified; true by default. */
   readonly verified?: boolean;
@@ -118,7 +122,8 @@ export class VirtualPasskey {
       type: deviations.type ?? type,
       challenge: deviations.challenge ?? challenge,
       origin,
-      crossOrigin: false,
+      crossOrigin: deviations.crossOrigin ?? false,
+      topOrigin: deviations.topOrigin,
     };
     return Buffer.from(JSON.stringify(content));
   }

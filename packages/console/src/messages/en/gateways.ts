@@ -37,6 +37,9 @@ export const gateways = {
       debianFile: "Debian package",
       helm: "Helm",
     },
+    confirm: "Confirm your identity",
+    hiddenToken:
+      "The command contains the gateway’s token, which is shown for 15 minutes after you sign in or confirm your identity.",
     noPermission:
       "You cannot view the gateway’s token, which the command contains. Ask someone with the permission <code>gateways:token</code>.",
     loopback:

@@ -6,11 +6,13 @@ import {
   snippetKinds,
 } from "@gatehouse/contract/deployment-snippets";
 import { Button, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { installationQuery, isLoopback } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
+import { usePermission } from "../../app/session.ts";
+import { nextConfirmation } from "../../app/step-up.ts";
 import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { textWithCode } from "../../messages/text-with-code.tsx";
@@ -18,7 +20,7 @@ import { CodeLines } from "../../records/code-lines.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import type { Gateway } from "./gateway-fields.ts";
 
-/** The token in the answers to keys without the permission `gateways:token`. */
+/** The token in the answers to callers without `gateways:token`, and to people who authenticated too long ago. */
 const hidden = "<redacted>";
 
 const guides: Readonly<Record<SnippetKind, GuidePart>> = {
@@ -42,7 +44,9 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   const [isRevealed, setRevealed] = useState(false);
   const [chosen, setChosen] = useState<SnippetKind>();
   const { data: installation, error, refetch } = useQuery(installationQuery);
+  const maySeeTokens = usePermission("gateways:token");
   if (gateway.token === hidden) {
+    if (maySeeTokens) return <ConfirmationForToken />;
     return <Text c="dimmed">{textWithCode("gateways.deploy.noPermission")}</Text>;
   }
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
@@ -102,6 +106,22 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
           </Group>
         )}
       </Group>
+    </Stack>
+  );
+}
+
+/** Reads the token again after the person has confirmed. */
+function ConfirmationForToken() {
+  const client = useQueryClient();
+  const confirm = async () => {
+    if (await nextConfirmation()) await client.invalidateQueries();
+  };
+  return (
+    <Stack gap="sm" align="start">
+      <Text c="dimmed">{t("gateways.deploy.hiddenToken")}</Text>
+      <Button size="xs" variant="default" onClick={() => void confirm()}>
+        {t("gateways.deploy.confirm")}
+      </Button>
     </Stack>
   );
 }

@@ -1,4 +1,5 @@
 import { gatewaySnippets, snippetKinds } from "@gatehouse/contract/deployment-snippets";
+import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
@@ -180,7 +181,30 @@ describe("the page of a gateway", () => {
     panel.getByRole("button", { name: t("app.problem.retry") });
   });
 
+  test("shows the token of a gateway again after the person confirms", async () => {
+    mockApi.signInPerson(permissions);
+    mockApi.acceptRecoveryCodes("next-recovery-code");
+    let isConfirmed = false;
+    mockApi.answer("get", "/tenants/gateways/{id}", () => ({
+      ...gateway,
+      status: "PENDING" as const,
+      token: isConfirmed ? "the-token" : "<redacted>",
+    }));
+    const user = openConsole(`/gateways/${id}`);
+    await click(user, t("gateways.deploy.confirm"));
+    await click(user, t("signIn.page.recovery"));
+    await fill(user, t("signIn.page.recoveryCode"), "code");
+    await click(user, t("signIn.stepUp.confirmWithCode"));
+    isConfirmed = true;
+    await click(user, t("signIn.page.saved"));
+    await click(user, t("gateways.deploy.reveal"));
+    expect(screen.getByRole("tabpanel", { name: t("gateways.deploy.kinds.debian") }).textContent).toContain(
+      "the-token",
+    );
+  });
+
   test("says who can read the token if the key cannot", async () => {
+    mockApi.signInPerson(permissions.filter((permission) => permission !== "gateways:token"));
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING", token: "<redacted>" });
     openConsole(`/gateways/${id}`);
     const panel = await findPanel(t("gateways.deploy.title"));

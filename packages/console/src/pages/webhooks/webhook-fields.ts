@@ -51,3 +51,9 @@ export function bodyOf(values: Values): WebhookBody {
   const { name = "", ...rest } = values as unknown as WebhookBody; // as the fields define them
   return { ...rest, ...(name.trim() === "" ? {} : { name }) };
 }
+
+/** The body of a change. An unchanged URL is omitted, because sending one requires a recent authentication. */
+export function changesOf(values: Values, { url: current }: Webhook): Partial<WebhookBody> {
+  const { url, ...rest } = bodyOf(values);
+  return url === current ? rest : { url, ...rest };
+}

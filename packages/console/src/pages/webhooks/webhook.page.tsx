@@ -16,7 +16,7 @@ import { UrlValue } from "../../records/url-value.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
 import { Deliveries } from "./deliveries.tsx";
-import { bodyOf, webhookFields, webhookValues } from "./webhook-fields.ts";
+import { changesOf, webhookFields, webhookValues } from "./webhook-fields.ts";
 import { EventsOf, StateOfWebhook, type Webhook } from "./webhook-state.tsx";
 
 const path = "/tenants/webhooks/{id}";
@@ -109,7 +109,9 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
           fields={webhookFields}
           initial={webhookValues(webhook)}
           submitLabel={t("common.save")}
-          submit={(values, ifMatch) => api.patch(path, { path: { id: webhook.id }, body: bodyOf(values), ifMatch })}
+          submit={(values, ifMatch) =>
+            api.patch(path, { path: { id: webhook.id }, body: changesOf(values, webhook), ifMatch })
+          }
           close={edit.close}
           edits={{
             etag,

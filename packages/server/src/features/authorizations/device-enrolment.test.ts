@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { unprepared } from "../../platform/db/statement.ts";
 import { hashToken } from "../../platform/secrets/tokens.ts";
 import { lockGeneration } from "../../platform/tenancy/generation.queries.ts";
-import { AuthorizationWorld } from "../../testing/authorization-world.ts";
+import { AuthorizationWorld, minuteMs } from "../../testing/authorization-world.ts";
 import { blocksIndirectly, blocksOthers } from "../../testing/held-locks.queries.ts";
 import { publicKey, unique } from "../../testing/operations/test-records.ts";
 import { until } from "../../testing/until.ts";
@@ -63,6 +63,16 @@ describe("the enrolment of a device", () => {
     expect((await program.poll(codes.device_code, "gatehouse-device")).body.error).toBe("invalid_grant");
     // The token is the device's, not the person's.
     expect((await world.usersWith(body.access_token)).body.code).toBe("invalid_api_key");
+  });
+
+  test("needs an authentication in the last 15 minutes, although nothing limits the session of the device", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson([])];
+    world.clock.advance(15 * minuteMs + 1);
+    const { body: codes } = await program.requestDevice(machine());
+    const refused = await person.answer(codes.user_code);
+    expect([refused.status, refused.body.code]).toEqual([401, "recent_authentication_required"]);
+    expect((await (await world.newSession(person)).answer(codes.user_code)).status).toBe(200);
+    expect((await program.poll(codes.device_code, "gatehouse-device")).status).toBe(200);
   });
 
   test("that fails can be approved again, once its cause is gone", async () => {

@@ -14,7 +14,7 @@ import type { Log } from "../../platform/log.ts";
 import { OAuthError } from "../../platform/oauth-error.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
-import { limitsSessionsOf, renewDeviceSession } from "../devices/devices.api.ts";
+import { renewDeviceSession } from "../devices/devices.api.ts";
 import { addDevice } from "../enrolment/enrolment.api.ts";
 import { lockPersonSession } from "../sessions/sessions.api.ts";
 import { readTenantSettings } from "../tenant-settings/tenant-settings.api.ts";
@@ -129,7 +129,8 @@ export class DeviceRequests {
       return;
     }
     requireAge(caller, found.request.max_age ?? undefined, now);
-    await this.#requireRecentSignIn(caller, found.request, now);
+    // The device, or its session, outlives the session of the person (docs/decisions/0279).
+    if (found.request.device !== null) requireRecentAuthentication(caller, now);
     await this.#approve(caller, context, found, now);
     // The request is approved already.
     await queries.recordDeviceApproval(database, found.hash).catch((error: unknown) => {
@@ -186,21 +187,6 @@ export class DeviceRequests {
         return { deviceId };
       }),
     );
-  }
-
-  /**
-   * A device session starts at the approval, so the approval requires a recent authentication.
-   *
-   * @throws AppError recent_authentication_required
-   */
-  async #requireRecentSignIn(caller: Caller, { device }: queries.DeviceRequestRow, now: Date): Promise<void> {
-    if (device === null) return;
-    const { tenantId = "", session } = caller;
-    const userId = session?.userId;
-    const isLimited =
-      device.renews !== undefined ||
-      (userId !== undefined && (await this.#transactions.inTenant(tenantId, (tx) => limitsSessionsOf(tx, userId))));
-    if (isLimited) requireRecentAuthentication(caller, now);
   }
 
   /**

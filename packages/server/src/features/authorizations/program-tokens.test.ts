@@ -1,6 +1,7 @@
 /** The token endpoint, and the access and refresh tokens of programs. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { AuthorizationWorld, codeOf, deviceGrant, minuteMs } from "../../testing/authorization-world.ts";
+import { publicKey } from "../../testing/operations/test-records.ts";
 
 let world: AuthorizationWorld;
 
@@ -95,6 +96,9 @@ describe("an access token", () => {
     const refused = await world.server.client(tokens.access_token).post("/tenants/api-keys", key);
     expect(refused.body.code).toBe("recent_authentication_required");
     expect(refused.headers["www-authenticate"]).toContain('error="insufficient_user_authentication"');
+    const device = { name: "Laptop", userId: person.user.id, hardwareId: "C02XK0AAJGH5", publicKey: publicKey() };
+    const enrolled = await world.server.client(tokens.access_token).post("/tenants/devices", device);
+    expect(enrolled.body.code).toBe("recent_authentication_required");
   });
 });
 

@@ -78,10 +78,6 @@ const lockOne = statement<{ id: string }, [tenantId: string, id: string]>(
      WHERE person.tenant_id = item.tenant_id AND person.id = item.user_id AND person.status = 'inactive')))`)}
    AND item.id = $2 FOR UPDATE OF item`,
 );
-const selectLimited = statement<{ limited: boolean }, [tenantId: string, userId: string]>(
-  "device_sessions.is_limited",
-  `SELECT EXISTS (${sessionLimits("$1::uuid", "$2::uuid")}) AS limited`,
-);
 const end = statement<
   never,
   [tenantId: string, ids: readonly string[], at: Date, reason: string, by: string, isSignInRequired: boolean]
@@ -176,11 +172,6 @@ export async function lockOpenSessionsOfProvider(
 /** @returns whether the device has a session that its deactivation ends */
 export async function lockSessionToDeactivate(tx: TenantTx, deviceId: string): Promise<boolean> {
   return (await tx.query(lockOne, tx.tenantId, deviceId)).length > 0;
-}
-
-/** Whether sessions of the user's devices end by time. */
-export async function limitsSessionsOf(tx: TenantTx, userId: string): Promise<boolean> {
-  return (await tx.query(selectLimited, tx.tenantId, userId))[0]?.limited === true;
 }
 
 /** Ends sessions. If the end is a request for a sign-in, it also applies without a lifetime of sessions. */

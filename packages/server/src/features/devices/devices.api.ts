@@ -2,7 +2,6 @@
 
 export { routesOfDevice } from "./device-configuration.commands.ts";
 export { type DeviceKeyRow, lockDeviceKeys, storeDeviceKeys } from "./device-keys.queries.ts";
-export { limitsSessionsOf } from "./device-sessions.queries.ts";
 export {
   endDeviceSessionsOfProvider,
   endDeviceSessionsOfUser,

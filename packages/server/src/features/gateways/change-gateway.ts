@@ -9,7 +9,7 @@ import { gatewayView, noTokens, tokenViewer } from "./gateways.view.ts";
 
 export type GatewayCall = Pick<
   Call<typeof updateGateway>,
-  "granted" | "parameters" | "now" | "requireVersion" | "command" | "permissions" | "tenantId" | "secrets"
+  "granted" | "parameters" | "now" | "requireVersion" | "command" | "shownPermissions" | "tenantId" | "secrets"
 >;
 
 /**

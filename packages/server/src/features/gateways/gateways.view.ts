@@ -74,13 +74,13 @@ export function tokenContext(tenantId: string, gatewayId: string): string {
 
 /** @param caller a caller in the tenant of the gateways, whose permissions decide */
 export function tokenViewer(caller: {
-  readonly permissions: ReadonlySet<Permission>;
+  readonly shownPermissions: ReadonlySet<Permission>;
   readonly tenantId: string;
   readonly secrets: { readonly gatewayTokens: SecretBox };
 }): TokenViewer {
-  const { permissions, tenantId, secrets } = caller;
+  const { shownPermissions, tenantId, secrets } = caller;
   return {
-    maySee: permissions.has("gateways:token"),
+    maySee: shownPermissions.has("gateways:token"),
     show: (gatewayId, sealed) =>
       sealed === null
         ? redactedToken

@@ -97,7 +97,7 @@ export async function verifyRegistration(
 ): Promise<Omit<NewPasskey, "id" | "userId" | "name"> | { readonly refused: string }> {
   const { verifyRegistrationResponse } = await loadLibrary();
   try {
-    const problem = await attestationProblem(response);
+    const problem = (await frameProblem(response)) ?? (await attestationProblem(response));
     if (problem !== undefined) return { refused: problem };
     const { verified, registrationInfo } = await verifyRegistrationResponse({
       response: response as RegistrationResponseJSON, // the library checks each field
@@ -125,6 +125,23 @@ export async function verifyRegistration(
   } catch (error) {
     return { refused: reasonOf(error) };
   }
+}
+
+/**
+ * Checks that the page of the server was not in a frame of another site. No page of the server is meant for frames, and
+ * another site could have people register passkeys in one. The library checks this for sign-ins only, and only if the
+ * browser names the outermost page.
+ *
+ * @returns the reason for a refusal
+ * @throws Error if the client data is malformed
+ */
+async function frameProblem(response: unknown): Promise<string | undefined> {
+  const { decodeClientDataJSON } = await loadDecoders();
+  const text = fieldOf(fieldOf(response, "response"), "clientDataJSON");
+  if (typeof text !== "string") return "the response has no client data";
+  const { crossOrigin, topOrigin } = decodeClientDataJSON(text);
+  const isFramed = (crossOrigin !== undefined && crossOrigin !== false) || topOrigin !== undefined;
+  return isFramed ? "the page was in a frame of another site" : undefined;
 }
 
 /**
@@ -192,7 +209,7 @@ export async function verifyAuthentication(
   }
   const { verifyAuthenticationResponse } = await loadLibrary();
   try {
-    const problem = authenticatorDataProblem(response);
+    const problem = (await frameProblem(response)) ?? authenticatorDataProblem(response);
     if (problem !== undefined) return { refused: problem };
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: response as AuthenticationResponseJSON, // the library checks each field

@@ -1,9 +1,10 @@
+import { isDangerous } from "@gatehouse/contract/operation";
 import type { revertEvent as operation } from "@gatehouse/contract/operations/reverts.operations";
+import type { Change } from "@gatehouse/contract/records/change-set";
 import type { Revert, RevertScope } from "@gatehouse/contract/records/revert";
 import { AppError } from "../../platform/app-error.ts";
 import type { Call } from "../../platform/call.ts";
 import type { CommandBatch } from "../../platform/command-batch.ts";
-import type { RequestTarget } from "../../platform/inner-request.ts";
 import { type Outcome, record } from "../../platform/outcome.ts";
 import { readGeneration } from "../../platform/tenancy/generation.queries.ts";
 import { readAccessPreview } from "../previews/previews.api.ts";
@@ -21,7 +22,7 @@ function performRevert(call: RevertCall): Promise<Outcome> {
   return call.runBatch(true, async (batch) => {
     const { scope, history, generation, revert } = await openRevert(call, batch);
     await revert.perform();
-    if (revert.changes.some((change) => isDangerous(call, change))) call.requireRecentAuthentication();
+    if (revert.changes.some((change) => isDangerousChange(call, change))) call.requireRecentAuthentication();
     if (revert.changes.length === 0 && revert.cannot.length > 0) throw notRevertible(history, revert);
     // No other command of the tenant runs, so this one makes the next generation.
     const next = generation + (batch.changes.length === 0 ? 0 : 1);
@@ -31,11 +32,9 @@ function performRevert(call: RevertCall): Promise<Outcome> {
 }
 
 /** Whether a person must have authenticated recently to make the change. */
-function isDangerous(
-  { plannedRequests }: Pick<RevertCall, "plannedRequests">,
-  { method, path }: RequestTarget,
-): boolean {
-  return plannedRequests.find({ method, path })?.operation.dangerous === true; // Reverts send no invitations.
+function isDangerousChange({ plannedRequests }: Pick<RevertCall, "plannedRequests">, change: Change): boolean {
+  const found = plannedRequests.find(change);
+  return found !== undefined && isDangerous(found.operation, change.body);
 }
 
 async function previewRevert(call: RevertCall): Promise<Outcome> {

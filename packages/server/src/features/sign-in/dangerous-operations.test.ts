@@ -1,11 +1,12 @@
 /** Every dangerous operation asks people who authenticated long ago, by RFC 9470, and never asks API keys. */
+import { isAlwaysDangerous } from "@gatehouse/contract/operation";
 import { operations } from "@gatehouse/contract/operations/all";
 import { beforeAll, describe, expect, test } from "vitest";
 import { makeId, uniqueEmail } from "../../testing/operations/test-records.ts";
 import { ownerOf, personClient, signInAs } from "../../testing/signed-in-person.ts";
 import { sharedTestServer, type TestServer, type TestTenant } from "../../testing/test-server.ts";
 
-const dangerous = operations.filter((operation) => operation.dangerous === true);
+const dangerous = operations.filter(isAlwaysDangerous);
 const someId = "01980000-0000-7000-8000-00000000aaaa";
 let server: TestServer;
 let tenant: TestTenant;

@@ -1,4 +1,5 @@
 /** Step-up: dangerous operations require that a person authenticated recently (RFC 9470). */
+import type { Permission } from "@gatehouse/contract/permissions";
 import { AppError } from "../app-error.ts";
 import { isInFuture } from "../stored-times.ts";
 
@@ -22,6 +23,19 @@ export function requireRecentAuthentication(
 ): void {
   if (session === undefined || isRecent(session, now, maxSeconds)) return;
   throw new AppError("recent_authentication_required");
+}
+
+/**
+ * The permissions that decide what answers show. Without a recent authentication, people see no tokens of gateways,
+ * which outlive their sessions.
+ */
+export function shownPermissions(
+  { permissions, session }: { readonly permissions: ReadonlySet<Permission>; readonly session?: Authenticated },
+  now: Date,
+): ReadonlySet<Permission> {
+  if (session === undefined || !permissions.has("gateways:token")) return permissions;
+  if (isRecent(session, now, recentSeconds)) return permissions;
+  return new Set([...permissions].filter((permission) => permission !== "gateways:token"));
 }
 
 /** An authentication in the future is not recent: its age is unknown. */

@@ -1,0 +1,128 @@
+/**
+ * Every operation that seems to create or show a credential, or to give an outside address data, is declared dangerous
+ * or harmless (docs/decisions/0279-what-outlives-a-session.md).
+ */
+import type { TSchema } from "typebox";
+import { describe, expect, test } from "vitest";
+import { isWrite, type Operation } from "./operation.ts";
+import { operations } from "./operations/all.ts";
+import { Gateway } from "./records/gateway.ts";
+
+/** A field of a request or a response, by its path. */
+interface Field {
+  readonly path: string;
+  readonly name: string;
+  readonly schema: TSchema;
+}
+
+function fieldsOf(schema: TSchema, path = ""): readonly Field[] {
+  const {
+    properties = {},
+    items,
+    anyOf = [],
+    oneOf = [],
+    allOf = [],
+    additionalProperties,
+  } = schema as {
+    readonly properties?: Readonly<Record<string, TSchema>>;
+    readonly items?: TSchema;
+    readonly anyOf?: readonly TSchema[];
+    readonly oneOf?: readonly TSchema[];
+    readonly allOf?: readonly TSchema[];
+    readonly additionalProperties?: TSchema | boolean;
+  };
+  const parts = [...anyOf, ...oneOf, ...allOf, ...(items === undefined ? [] : [items])];
+  if (typeof additionalProperties === "object") parts.push(additionalProperties);
+  return [
+    ...Object.entries(properties).flatMap(([name, inner]) => [
+      { path: `${path}/${name}`, name, schema: inner },
+      ...fieldsOf(inner, `${path}/${name}`),
+    ]),
+    ...parts.flatMap((part) => fieldsOf(part, path)),
+  ];
+}
+
+const words = (name: string) =>
+  name
+    .replaceAll(/([a-z])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[ _]/);
+const hasWord = ({ name }: Field, wanted: ReadonlySet<string>) => words(name).some((word) => wanted.has(word));
+
+/** Words in the names of fields that contain credentials. */
+const credentials = new Set([
+  ...["token", "secret", "key", "password", "passphrase", "credential", "code", "link", "ticket", "proof"],
+]);
+/** Words in the names of fields that name a receiver of data. */
+const receivers = new Set(["url", "uri", "issuer", "endpoint", "resolvers", "host", "email", "notify"]);
+/** Names with such a word that are not credentials. */
+const others = new Set([
+  ...["hasClientSecret", "enrolmentKey", "keyResetUntil", "codeAttemptsLeft", "statusCode", "linkVerifiedEmail"],
+  // The place in a list.
+  "next_token",
+]);
+
+/** Tokens of gateways are shown to people with a recent authentication only, so reading a gateway is not dangerous. */
+const isShownToRecentOnly = ({ schema }: Field) => schema === Gateway.properties.token;
+
+const isCredential = (field: Field) =>
+  hasWord(field, credentials) && !others.has(field.name) && !isShownToRecentOnly(field);
+const isGiven = (field: Field) => isCredential(field) || hasWord(field, receivers);
+const isPublic = ({ name }: Field) => words(name).includes("public");
+
+function responseOf({ success }: Operation): TSchema | undefined {
+  if (success.kind === "page" || success.kind === "array") return success.item;
+  return "body" in success ? success.body : undefined;
+}
+
+/** The fields because of which the operation must be declared. */
+function suspects(operation: Operation): readonly string[] {
+  if (operation.access === "operator") return [];
+  const response = responseOf(operation);
+  // A public key opens nothing for its readers. In a request, access is given to it.
+  const shown =
+    response === undefined ? [] : fieldsOf(response).filter((field) => isCredential(field) && !isPublic(field));
+  const { body } = operation;
+  const set = body === undefined || !isWrite(operation) ? [] : fieldsOf(body).filter(isGiven);
+  return [...shown.map(({ path }) => `response${path}`), ...set.map(({ path }) => `body${path}`)];
+}
+
+/** The declarations as text, for review. */
+function declarations(): string {
+  const lines = (reason: "dangerous" | "harmless") =>
+    operations
+      .filter((operation) => operation[reason] !== undefined)
+      .map((operation) => {
+        const { id, dangerousWith } = operation;
+        const condition = reason === "dangerous" && dangerousWith !== undefined ? ` with ${dangerousWith}` : "";
+        return `  ${`${id}${condition}`.padEnd(28)} ${operation[reason]}`;
+      });
+  return `${[
+    "The operations that require a recent authentication, with the reason. Generated from the declarations of operations;",
+    "dangerous-operations.test.ts compares the two. To change one, edit the declaration, run",
+    "`npx vitest run packages/contract/src/dangerous-operations.test.ts -u`, and have the diff reviewed.",
+    "",
+    ...lines("dangerous"),
+    "",
+    "The operations that do not, although a field of their request or response has the name of a credential, or of a",
+    "receiver of data:",
+    "",
+    ...lines("harmless"),
+  ].join("\n")}\n`;
+}
+
+test("the declarations match the reviewed dangerous-operations.txt", async () => {
+  await expect(declarations()).toMatchFileSnapshot("../dangerous-operations.txt");
+});
+
+describe("an operation", () => {
+  test.each(operations.map((operation) => [operation.id, operation] as const))("%s is declared", (_, operation) => {
+    const { dangerous, dangerousWith, harmless } = operation;
+    const found = suspects(operation);
+    if (found.length > 0) expect(dangerous ?? harmless, found.join(", ")).toBeTypeOf("string");
+    else expect(harmless, "the declaration has no cause").toBeUndefined();
+    // A field that makes the operation dangerous leaves the other suspects harmless.
+    if (dangerous !== undefined && dangerousWith === undefined) expect(harmless).toBeUndefined();
+    for (const reason of [dangerous, harmless]) expect(reason ?? "it is a clause").toMatch(/^[a-z].*[^.]$/);
+  });
+});

@@ -1,0 +1,156 @@
+/** Requests of an old session for what outlives it (docs/decisions/0279-what-outlives-a-session.md). */
+import { redactedToken } from "@gatehouse/contract/records/gateway";
+import { beforeAll, describe, expect, test } from "vitest";
+import { make, makeId, publicKey, unique, uniqueEmail, webhookUrl } from "../../testing/operations/test-records.ts";
+import { revertingClient } from "../../testing/reverting-client.ts";
+import { activeUser, ownerOf, personClient, signInAs } from "../../testing/signed-in-person.ts";
+import { sharedTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
+
+let server: TestServer;
+let tenant: TestTenant;
+/** The owner, who authenticated 16 minutes ago. */
+let person: ReturnType<typeof personClient>;
+/** The owner, who authenticated now. */
+let recent: ReturnType<typeof personClient>;
+
+beforeAll(async () => {
+  server = await sharedTestServer();
+  tenant = await server.newTenant();
+  const { id } = await ownerOf(tenant);
+  const authTime = new Date(server.runner.clock.now().getTime() - 16 * 60_000);
+  person = personClient(server, await signInAs(server, tenant.id, id, { authTime }));
+  recent = personClient(server, await signInAs(server, tenant.id, id));
+});
+
+const asked = { status: 401, body: { code: "recent_authentication_required" } };
+
+interface Request {
+  readonly method: "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+/** Requires that an old session is refused, and that a recent one and a key are not. */
+async function requiresRecent(request: () => Promise<Request> | Request): Promise<void> {
+  for (const [client, isRefused] of [
+    [person, true],
+    [recent, false],
+    [tenant.client, false],
+  ] as const) {
+    const { method, path, body } = await request();
+    const reply = await client.send(method, path, body);
+    if (isRefused) expect(reply).toMatchObject(asked);
+    else expect(reply.status, reply.text).toBeLessThan(300);
+  }
+}
+
+const deviceOf = (userId: string) => ({
+  name: unique("Laptop"),
+  userId,
+  hardwareId: unique("H"),
+  publicKey: publicKey(),
+});
+const gateway = () => ({ name: unique("Gateway"), wireguardPort: "51820" });
+const changes = (...parts: Request[]): Request => ({
+  method: "POST",
+  path: "/tenants/changes",
+  body: { changes: parts },
+});
+
+describe("an old session", () => {
+  test.each([
+    ["oneself", async () => (await ownerOf(tenant)).id],
+    ["another user", async () => (await activeUser(server, tenant, uniqueEmail())).id],
+  ])("enrols no device of %s, alone or in a change set", async (_, userIdOf) => {
+    const userId = await userIdOf();
+    await tenant.client.must.patch(`/tenants/users/${userId}`, { maxDevices: 1000 });
+    const enrolment = (): Request => ({ method: "POST", path: "/tenants/devices", body: deviceOf(userId) });
+    await requiresRecent(enrolment);
+    await requiresRecent(() => changes(enrolment()));
+  });
+
+  test("rotates no token of a device", async () => {
+    const id = await makeId("device", tenant.client);
+    await requiresRecent(() => ({ method: "POST", path: `/tenants/devices/${id}/rotate-token` }));
+  });
+
+  test("creates no gateway, alone or in a change set, but changes load balancing", async () => {
+    const creation = (): Request => ({ method: "POST", path: "/tenants/gateways", body: gateway() });
+    await requiresRecent(creation);
+    await requiresRecent(() => changes(creation()));
+    const resource = await makeId("resource", tenant.client);
+    const other = await makeId("gateway", tenant.client);
+    const body = { loadBalancingMode: "MANUAL", gateways: [other] };
+    const reply = await person.post(`/tenants/resources/${resource}/loadBalancing`, body);
+    expect(reply.status, reply.text).toBe(204);
+  });
+
+  test("does not bring a deleted gateway back, which would get another token", async () => {
+    const id = await makeId("gateway", tenant.client);
+    await tenant.client.must.delete(`/tenants/gateways/${id}`);
+    const event = await revertingClient(tenant.client).lastEvent(id);
+    expect(await person.post(`/tenants/events/${event}/revert`)).toMatchObject(asked);
+    expect((await recent.post(`/tenants/events/${event}/revert`)).status).toBe(200);
+  });
+
+  test("creates no webhook", async () => {
+    await requiresRecent(() => ({ method: "POST", path: "/tenants/webhooks", body: { url: webhookUrl } }));
+  });
+
+  test.each(["PUT", "PATCH"] as const)(
+    "changes no URL of a webhook with %s, alone or in a change set",
+    async (method) => {
+      const id = await makeId("webhook", tenant.client);
+      const update = (body: object): Request => ({ method, path: `/tenants/webhooks/${id}`, body });
+      await requiresRecent(() => update({ url: `${webhookUrl}/${unique("path").replace(" ", "-")}` }));
+      await requiresRecent(() => changes(update({ url: `${webhookUrl}/${unique("path").replace(" ", "-")}` })));
+      for (const body of [{ name: "Renamed" }, { events: ["user.*"] }, { active: false }, { active: true }]) {
+        const reply = await person.send(method, `/tenants/webhooks/${id}`, body);
+        expect(reply.status, reply.text).toBe(200);
+      }
+    },
+  );
+
+  test("does not return a webhook to its former URL", async () => {
+    const { id } = await make("webhook", tenant.client);
+    await tenant.client.must.put(`/tenants/webhooks/${id}`, { url: `${webhookUrl}/another` });
+    const moved = await revertingClient(tenant.client).lastEvent(id);
+    expect(await person.post(`/tenants/events/${moved}/revert`)).toMatchObject(asked);
+    await tenant.client.must.put(`/tenants/webhooks/${id}`, { description: "Changed" });
+    const described = await revertingClient(tenant.client).lastEvent(id);
+    expect((await person.post(`/tenants/events/${described}/revert`)).status).toBe(200);
+    expect((await recent.post(`/tenants/events/${moved}/revert`)).status).toBe(200);
+  });
+
+  test("sees no token of a gateway, wherever a gateway is shown", async () => {
+    const { id, token } = await make("gateway", tenant.client);
+    const resource = await make("resource", tenant.client);
+    await tenant.client.must.post(`/tenants/resources/${resource.id}/loadBalancing`, {
+      loadBalancingMode: "MANUAL",
+      gateways: [id],
+    });
+    const replies: ((client: Pick<typeof person, "send" | "get">) => Promise<TestReply>)[] = [
+      ...[
+        "/tenants/gateways",
+        `/tenants/gateways/${id}`,
+        "/tenants/resources?limit=100",
+        `/tenants/resources/${resource.id}`,
+        `/tenants/addresses/${resource.addresses[0].id}/gateways`,
+      ].map((path) => (client: Pick<typeof person, "get">) => client.get(path)),
+      (client) => client.send("PUT", `/tenants/gateways/${id}`, { description: unique("Text") }),
+    ];
+    for (const replyTo of replies) {
+      // The order shows that no answer to the other session is reused.
+      for (const [client, isShown] of [
+        [recent, true],
+        [person, false],
+        [recent, true],
+      ] as const) {
+        const { status, text } = await replyTo(client);
+        expect(status, text).toBe(200);
+        expect(text.includes(token)).toBe(isShown);
+        expect(text.includes(`"token":"${redactedToken}"`)).toBe(!isShown);
+      }
+    }
+  });
+});
