@@ -5789,6 +5789,11 @@ export interface operations {
                 readonly "application/json": {
                     readonly changes: readonly components["schemas"]["Change"][];
                     readonly context?: components["schemas"]["AccessTestContext"];
+                    /**
+                     * @description Whether the users that the changes create count as active, without a device, as they will after they accept their invitations. Otherwise, they are pending and have no access.
+                     * @default false
+                     */
+                    readonly invitationsAccepted?: boolean;
                     readonly page?: components["schemas"]["PreviewPage"];
                 };
             };

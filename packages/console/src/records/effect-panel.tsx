@@ -27,16 +27,22 @@ interface EffectPanelProps {
   readonly changes?: readonly PlannedChange[] | undefined;
   /** Whether the times and conditions of access can change although nobody gains or loses it entirely. */
   readonly isConditional?: boolean;
+  /** Whether the change invites users, whose access changes when they accept. */
+  readonly invites?: boolean;
 }
 
-export function EffectPanel({ effect, planned, changes, isConditional = false }: EffectPanelProps) {
+export function EffectPanel({ effect, planned, changes, isConditional = false, invites = false }: EffectPanelProps) {
   const [showsAll, setShowsAll] = useState(false);
   const { gained, lost, groups, groupCount, brokenTests } = effect;
   const tense = planned ? "planned" : "made";
   return (
     <Stack gap="sm" className="effect">
       {gained.pairs === 0 && lost.pairs === 0 ? (
-        <Text fw={600}>{t(`records.effect.${tense}.${isConditional ? "noneEntirely" : "none"}`)}</Text>
+        <Text fw={600}>
+          {planned && invites
+            ? t("records.effect.planned.noneBeforeAcceptance")
+            : t(`records.effect.${tense}.${isConditional ? "noneEntirely" : "none"}`)}
+        </Text>
       ) : (
         <EffectCounts effect={effect} tense={tense} />
       )}

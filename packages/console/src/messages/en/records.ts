@@ -82,6 +82,11 @@ export const records = {
       pending_one: "{{count, number}} of {{total, number}} users has not accepted the invitation yet.",
       pending_other: "{{count, number}} of {{total, number}} users have not accepted the invitation yet.",
     },
+    accepted: {
+      devices: "Devices that they add can get more access, if policies depend on the device.",
+      none: "They gain no access without a device.",
+      title: "When they accept",
+    },
     gained: "Gained: {{before}} → {{after}}",
     lost: "Lost: {{before}} → {{after}}",
     made: {
@@ -110,6 +115,7 @@ export const records = {
       lost_other: "{{who}} lose access to {{what}}",
       lostNothing: "No access lost",
       none: "Nobody’s access changes.",
+      noneBeforeAcceptance: "Nobody’s access changes until they accept.",
       noneEntirely: "Nobody gains or loses access entirely. The times and conditions of access may change.",
       now: "At this moment",
       nowNone: "Nobody’s access changes.",
