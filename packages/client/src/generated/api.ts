@@ -3136,7 +3136,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -3211,7 +3211,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -5111,7 +5111,7 @@ export interface components {
             readonly name?: string;
             readonly description?: string;
             readonly enforced?: boolean;
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
             readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly context?: components["schemas"]["AccessTestContext"];
             readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6349,7 +6349,7 @@ export interface operations {
                     readonly name: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6429,7 +6429,7 @@ export interface operations {
                     readonly name?: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject?: components["schemas"]["NewAccessTestSubject"];
