@@ -37,6 +37,23 @@ export function EffectPanel({ effect, planned, changes, isConditional = false, i
   const tense = planned ? "planned" : "made";
   return (
     <Stack gap="sm" className="effect">
+      {brokenTests.length > 0 && (
+        <Alert color="red" title={t(`records.effect.${tense}.brokenTests`)}>
+          <ul className="bullets">
+            {brokenTests.map((test) => (
+              <li key={test.id}>
+                <RichText
+                  message={
+                    "enforced" in test && test.enforced === true ? "records.effect.testEnforced" : "records.effect.test"
+                  }
+                  values={{ name: test.name, count: test.brokenCount }}
+                  elements={{ test: <RecordLink to={`/access-tests/${test.id}`} inText /> }}
+                />
+              </li>
+            ))}
+          </ul>
+        </Alert>
+      )}
       {gained.pairs === 0 && lost.pairs === 0 ? (
         <Text fw={600}>
           {planned && invites
@@ -112,23 +129,6 @@ export function EffectPanel({ effect, planned, changes, isConditional = false, i
         </Button>
       )}
       {changes !== undefined && showsAll && <EffectRows changes={changes} total={gained.pairs + lost.pairs} />}
-      {brokenTests.length > 0 && (
-        <Alert color="red" title={t(`records.effect.${tense}.brokenTests`)}>
-          <ul className="bullets">
-            {brokenTests.map((test) => (
-              <li key={test.id}>
-                <RichText
-                  message={
-                    "enforced" in test && test.enforced === true ? "records.effect.testEnforced" : "records.effect.test"
-                  }
-                  values={{ name: test.name, count: test.brokenCount }}
-                  elements={{ test: <RecordLink to={`/access-tests/${test.id}`} inText /> }}
-                />
-              </li>
-            ))}
-          </ul>
-        </Alert>
-      )}
     </Stack>
   );
 }
