@@ -26,7 +26,6 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
   };
   const create = useAction({
     run: async () => show(await api.post(path, { path: { id: person }, body: {} })),
-    done: t("enrolmentLinks.createdDone"),
   });
   if (link !== undefined) {
     return (

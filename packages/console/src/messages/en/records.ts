@@ -167,6 +167,13 @@ export const records = {
     graph: "Graph",
     history: "History",
   },
+  loopback: {
+    command:
+      "The public URL of this server is <code>{{url}}</code>. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+    link: "The public URL of this server is <code>{{url}}</code>. The link works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+    links:
+      "The public URL of this server is <code>{{url}}</code>. The links work only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+  },
   notFound: {
     back: "Back to {{list}}",
     kinds: {
