@@ -4113,6 +4113,11 @@ export interface components {
             readonly error?: string;
             /** @description The gateway's secret token. `<redacted>` unless the API key holds `gateways:token`. */
             readonly token: string;
+            /**
+             * Format: date-time
+             * @description When the last of the tokens stops working that a rotation replaced. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.
+             */
+            readonly formerTokensEndAt?: string;
             /** Format: date-time */
             readonly lastOnline?: string;
             readonly relayEnabled?: boolean;

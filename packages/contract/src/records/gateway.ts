@@ -30,6 +30,13 @@ export const Gateway = component("Gateway", "A network gateway with its settings
   token: Type.String({
     description: "The gateway's secret token. `<redacted>` unless the API key holds `gateways:token`.",
   }),
+  formerTokensEndAt: Type.Optional(
+    Type.Unsafe<Static<typeof Timestamp>>({
+      ...Timestamp,
+      description:
+        "When the last of the tokens stops working that a rotation replaced. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.",
+    }),
+  ),
   lastOnline: Type.Optional(Timestamp),
   relayEnabled: Type.Optional(Type.Boolean()),
   endpoint: Type.Optional(Type.String()),
