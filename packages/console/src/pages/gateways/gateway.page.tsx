@@ -160,7 +160,9 @@ interface DeploymentProps {
 
 /** After the first deployment, commands are needed again for a new token, and for a new machine. */
 function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
-  const [shown, setShown] = useState<"deploy" | "update" | undefined>(isFirst ? "deploy" : undefined);
+  const [shown, setShown] = useState<"deploy" | "update" | undefined>(
+    formerTokensEndAt === undefined ? undefined : "update",
+  );
   if (isFirst) {
     return (
       <Panel title={t("gateways.deploy.title")}>
@@ -170,7 +172,7 @@ function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
   }
   return (
     <Panel title={t("gateways.deploy.title")}>
-      <Stack gap="sm" align="flex-start">
+      <Stack gap="sm">
         {formerTokensEndAt === undefined ? (
           <Intro>{t("gateways.deploy.again")}</Intro>
         ) : (
@@ -183,7 +185,7 @@ function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
             <Button
               key={purpose}
               size="xs"
-              variant="default"
+              variant={shown === purpose ? "light" : "default"}
               aria-pressed={shown === purpose}
               onClick={() => setShown(shown === purpose ? undefined : purpose)}
             >
@@ -191,8 +193,8 @@ function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
             </Button>
           ))}
         </Group>
+        {shown !== undefined && <DeployCommand key={shown} gateway={gateway} purpose={shown} />}
       </Stack>
-      {shown !== undefined && <DeployCommand key={shown} gateway={gateway} purpose={shown} />}
     </Panel>
   );
 }
