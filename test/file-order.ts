@@ -30,6 +30,7 @@ export const slowFiles: Readonly<Record<string, number>> = {
   "test/console/lists-stories.test.ts": 30,
   "test/console/phone-layout-stories.test.ts": 20,
   "test/console/style-stories.test.ts": 20,
+  "test/console/table-stories.test.ts": 20,
   "test/console/first-load.test.ts": 15,
   "test/console/screenshots.test.ts": 3,
   "test/enforcement/network-failover.test.ts": 105,

@@ -1,14 +1,18 @@
-/** Proves that each rule of `.dependency-cruiser.cjs` fires, and that none rejects permitted imports. */
+/**
+ * Proves that each rule of `.dependency-cruiser.cjs` fires, that none rejects permitted imports, and that cycles
+ * between folders are found.
+ */
+import { execFile } from "node:child_process";
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CruisedModule, folderCycles } from "../../tools/folder-cycles.mjs";
 import { root, runTool } from "./run-tool.ts";
 
 const require = createRequire(import.meta.url);
 const config = path.join(root, ".dependency-cruiser.cjs");
-const folderConfig = path.join(root, ".dependency-cruiser-folders.cjs");
 
 const addresses = "packages/addresses/src";
 const contract = "packages/contract/src";
@@ -180,7 +184,7 @@ interface Violation {
 
 let folder: string;
 let violations: readonly Violation[];
-let folderViolations: readonly Violation[];
+let modules: readonly CruisedModule[];
 
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "gatehouse-boundaries-"));
@@ -204,15 +208,12 @@ beforeAll(async () => {
   for (const name of ["pg", "fastify", "typebox", "openapi-fetch"]) {
     await symlink(path.join(root, "node_modules", name), path.join(folder, "node_modules", name));
   }
-  violations = await cruise(config, folder);
-  folderViolations = await cruise(folderConfig, folder);
+  const output = await runTool("depcruise", ["--config", config, "--output-type", "json", ...sources], folder);
+  const cruised = JSON.parse(output);
+  ({ violations } = cruised.summary);
+  ({ modules } = cruised);
 }, 60_000);
 afterAll(() => rm(folder, { recursive: true, force: true }));
-
-async function cruise(rules: string, cwd: string): Promise<readonly Violation[]> {
-  const output = await runTool("depcruise", ["--config", rules, "--output-type", "json", ...sources], cwd);
-  return JSON.parse(output).summary.violations;
-}
 
 describe("the import rules", () => {
   test.each(broken)("%s: %s is reported", (rule, module) => {
@@ -232,7 +233,38 @@ describe("the import rules", () => {
 });
 
 test("two folders that depend on each other are reported, and folders outside the cycle are not", () => {
-  const reported = folderViolations.filter(({ rule }) => rule.name === "no-folder-cycles").map(({ from }) => from);
+  const reported = folderCycles(modules).map(({ from }) => from);
   expect(reported).toEqual(expect.arrayContaining(knot));
   expect(reported).not.toContain(`${server}/platform/db`);
+});
+
+test("a folder depends on what its subfolders import, and tests do not count", () => {
+  const module = (source: string, ...imported: string[]) => ({
+    source,
+    dependencies: imported.map((resolved) => ({ resolved })),
+  });
+  const between = (...listed: CruisedModule[]) => folderCycles(listed).map(({ from, to }) => `${from} ${to}`);
+  const up = module("packages/a/src/low/deep/one.ts", "packages/a/src/high/two.ts");
+  const down = module("packages/a/src/high/two.ts", "packages/a/src/low/three.ts");
+  expect(between(up, down)).toEqual([
+    "packages/a/src/low packages/a/src/high",
+    "packages/a/src/high packages/a/src/low",
+  ]);
+  const inside = module("packages/a/src/low/three.ts", "packages/a/src/low/deep/one.ts");
+  expect(between(inside, module("packages/a/src/high/two.ts", "packages/a/src/low/deep/one.ts"))).toEqual([]);
+  expect(between({ ...up, source: "packages/a/src/low/one.test.ts" }, down)).toEqual([]);
+  const helper = "packages/a/src/testing/one.ts";
+  expect(between({ ...up, source: helper }, module("packages/a/src/high/two.ts", helper))).toEqual([]);
+});
+
+test("the check of this repository reports both, and fails", async () => {
+  const check = path.join(root, "tools/check-boundaries.mjs");
+  const { code, text } = await new Promise<{ code: unknown; text: string }>((resolve) => {
+    execFile(process.execPath, [check], { cwd: folder }, (error, stdout) =>
+      resolve({ code: error?.code, text: stdout }),
+    );
+  });
+  expect(text).toContain(`no-cycles: ${policy}/`);
+  expect(text).toContain(`error folder-cycle: ${knot[0]} → ${knot[1]}`);
+  expect(code).toBe(1);
 });

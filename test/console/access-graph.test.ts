@@ -48,6 +48,13 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     };
     await expect.poll(isThere).toBe(true);
   };
+  const lines = (page: Page, appearance: string) => page.locator(`.graph-line[data-appearance="${appearance}"]`);
+  /** The number of drawn edges. */
+  const edgesOf = async (page: Page, denies: string) => {
+    const drawn = await page.locator(`.graph-line[data-denies="${denies}"]`).all();
+    const counts = await Promise.all(drawn.map((lane) => lane.getAttribute("data-edges")));
+    return counts.reduce((sum, count) => sum + Number(count), 0);
+  };
   const isQuiet = (page: Page) => expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
   const shownNodes = (page: Page) => expect.poll(() => nodes(page).allTextContents());
   const idOf = async (path: string, name: string): Promise<string> =>
@@ -59,15 +66,14 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await visit.open("/access?view=graph");
     await nodes(page).getByText("Contractors stay out of production").waitFor();
     await isQuiet(page);
-    // The graph draws its edges after it has measured the nodes.
-    await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBeGreaterThan(10);
-    await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
+    expect(await edgesOf(page, "false")).toBeGreaterThan(10);
+    expect(await edgesOf(page, "true")).toBe(7);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await picture(page, `access-graph-${role.toLowerCase()}`);
     await page.getByRole("radiogroup", { name: "Show" }).getByText("Denied").click();
     await page.waitForURL(/show=denied/);
-    await expect.poll(() => page.locator(".react-flow__edge.allows").count()).toBe(0);
-    await expect.poll(() => page.locator(".react-flow__edge.denies").count()).toBe(7);
+    await expect.poll(() => edgesOf(page, "false")).toBe(0);
+    await expect.poll(() => edgesOf(page, "true")).toBe(7);
     expect(await accessibilityProblemsInBothThemes(page)).toEqual([]);
     await picture(page, `access-graph-denied-${role.toLowerCase()}`);
     await page.getByText("List", { exact: true }).click();
@@ -118,6 +124,31 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await page.goBack();
     await button(visit, "Show everything").last().click();
     await nodes(page).getByText("Contractors stay out of production").waitFor();
+    await visit.leave();
+  });
+
+  test("sees the lines to gateways muted until one of their nodes is selected, and all lines with one weight", async () => {
+    const visit = await visitAs("OWNER", { width: 1440 });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await nodes(page).getByText("Contractors stay out of production").waitFor();
+    await isQuiet(page);
+    expect(await lines(page, "muted").count()).toBeGreaterThan(2);
+    const weights = `[...new Set([...document.querySelectorAll(".graph-line path")].map((line) => {
+      const { strokeWidth, opacity, strokeOpacity } = getComputedStyle(line);
+      return [strokeWidth, opacity, strokeOpacity].join();
+    }))]`;
+    expect(await page.evaluate<readonly string[]>(weights)).toEqual(["1.5px,1,1"]);
+    await button(visit, /^Gateway Cloud/).focus();
+    await expect.poll(() => lines(page, "lit").count()).toBeGreaterThan(2);
+    expect(await lines(page, "muted").count()).toBe(0);
+    expect(await page.evaluate<readonly string[]>(weights)).toEqual(["1.5px,1,1"]);
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/focus=gateway/);
+    await page.mouse.move(0, 0);
+    await page.getByRole("combobox", { name: "Filter the graph" }).focus();
+    await expect.poll(() => lines(page, "plain").count()).toBeGreaterThan(2);
+    expect(await lines(page, "muted").count()).toBe(0);
     await visit.leave();
   });
 
@@ -238,7 +269,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await visit.open(`/access?user=${user}`);
     await page.getByRole("combobox", { name: "Destination" }).click();
     await page.getByRole("option", { name: "an address" }).click();
-    await page.getByText("Choose a user or a device, and enter an address.").waitFor();
+    await page.getByText("Choose a user, a device or both, and enter an address.").waitFor();
     await page.getByRole("textbox", { name: "Address", exact: true }).fill("wiki.corp.example.com");
     const decision = page.getByRole("region", { name: "Decision" });
     await decision.getByRole("link", { name: "Wiki" }).waitFor();
@@ -259,7 +290,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
       .getByText(/^Allowed/)
       .waitFor();
     await other.leave();
-    await page.getByText("Who can reach it?").click();
+    await page.getByRole("tab", { name: "Who can reach it?" }).click();
     const found = page.getByRole("region", { name: "Who can reach it" });
     await found.getByRole("link", { name: "Intranet for everyone" }).first().waitFor();
     await button(visit, "Next page").click();

@@ -210,7 +210,7 @@ describe.runIf(hasBrowser)("an administrator of access", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/access");
-    await page.getByText("Choose a user or a device, and a resource.").waitFor();
+    await page.getByText("Choose a user, a device or both, and a resource.").waitFor();
     await choose(visit, "User", "engineer-01@example.com");
     await choose(visit, "Resource", "Personnel files");
     const decision = page.getByRole("region", { name: "Decision" });

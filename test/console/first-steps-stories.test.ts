@@ -63,7 +63,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     // The first step is done by keyboard.
     await steps.getByRole("button", { name: "Deploy a gateway" }).focus();
     await page.keyboard.press("Enter");
-    await steps.getByRole("textbox", { name: "Name of the gateway" }).waitFor();
+    await steps.getByRole("textbox", { name: "Name" }).waitFor();
     await page.keyboard.type("gateway-1");
     await page.keyboard.press("Enter");
     await inStep("Deploy a gateway").getByText("Waiting for the gateway to connect").waitFor();
@@ -84,7 +84,7 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await button(visit, "Publish").click();
     await progress(2);
 
-    const people = inStep("Add people and a device");
+    const people = inStep("Add users and a device");
     await people.getByRole("button", { name: "Invite users" }).click();
     await people.getByRole("textbox", { name: "Email addresses" }).fill("ann@example.com");
     await button(visit, "Review").click();

@@ -12,15 +12,15 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     const visit = await given.visit();
     const { page } = visit;
     await visit.open("/protocols?new=1");
-    await page.getByRole("textbox", { name: "Ports" }).fill("70000");
+    await page.getByRole("textbox", { name: "Port or range" }).fill("70000");
     visit.expectFailures(400);
     await inDialog(visit, "Create").click();
     await page.getByRole("alert").waitFor();
-    await page.getByRole("textbox", { name: "Ports" }).fill("8443");
-    await button(visit, "Add more ports").click();
+    await page.getByRole("textbox", { name: "Port or range" }).fill("8443");
+    await button(visit, "Add another protocol").click();
     await page.getByRole("combobox", { name: "Protocol 2" }).click();
     await page.getByRole("option", { name: "UDP" }).click();
-    await page.getByRole("textbox", { name: "Ports 2" }).fill("5000-5100");
+    await page.getByRole("textbox", { name: "Port or range 2" }).fill("5000-5100");
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "protocol-new");
     await page.getByRole("textbox", { name: "Name" }).fill("Telemetry");
@@ -61,7 +61,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await visit.open("/protocols?q=Telemetry");
     await page.getByRole("link", { name: "Telemetry" }).click();
     await page.getByText("An address accepts the protocols").waitFor();
-    await chooseAction(visit, "Delete");
+    await button(visit, "Delete").click();
     await inDialog(visit, "Delete").click();
     await heading(visit, "Protocols").waitFor();
     expect((await given.client.get("/tenants/protocols")).body.map(({ name }: { name: string }) => name)).not.toContain(

@@ -116,11 +116,12 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const { page } = visit;
     await visit.open("/access?view=what");
     const person = await boxOf(page.getByRole("combobox", { name: "User" }));
-    // The verb has no field, so the word of the time contains it.
-    expect(await page.getByText("reach", { exact: true }).isVisible()).toBe(false);
+    // The verb ends the question, on a line of its own.
+    const verb = await boxOf(page.getByText("reach", { exact: true }));
     const device = await boxOf(page.getByRole("combobox", { name: "Device" }));
     const time = await boxOf(page.getByRole("button", { name: "now", exact: true }));
-    expect(time.y - (device.y + device.height)).toBeLessThan(20);
+    expect(verb.y - (device.y + device.height)).toBeLessThan(20);
+    expect(time.y).toBeGreaterThan(verb.y + verb.height);
     expect(time.x).toBe(person.x);
     expect(time.width).toBeGreaterThan(person.width - 20);
     await visit.leave();

@@ -14,9 +14,19 @@ describe.runIf(hasBrowser)("an administrator with a phone", () => {
   test("selects each view of access with a finger", async () => {
     const visit = await given.visit({ width: 390 });
     await visit.open("/access");
-    const views = visit.page.getByRole("radiogroup", { name: "View" }).locator("label");
+    const views = visit.page.getByRole("tablist", { name: "View" }).getByRole("tab");
     await expect.poll(() => views.count()).toBe(4);
     for (const view of await views.all()) expect((await boxOf(view)).height).toBeGreaterThanOrEqual(34);
+    await visit.open("/access?view=graph");
+    // The selected view stands in the row, also if the row is wider than the screen.
+    const endOf = async (name: string) => {
+      const { x, width } = await boxOf(visit.page.getByRole("tab", { name, selected: true }));
+      return x + width;
+    };
+    await expect.poll(() => endOf("Graph")).toBeLessThanOrEqual(390 - 40);
+    await visit.page.setViewportSize({ width: 1000, height: 800 });
+    await visit.page.setViewportSize({ width: 390, height: 800 });
+    await expect.poll(() => endOf("Graph")).toBeLessThanOrEqual(390 - 40);
     await visit.leave();
   });
 

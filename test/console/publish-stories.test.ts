@@ -26,7 +26,7 @@ describe.runIf(hasBrowser)("an administrator who publishes a resource", () => {
     await page.getByText("handbook.internal, HTTPS (TCP 443)").waitFor();
     await step(page.getByRole("combobox", { name: "Gateway" }).click());
     await step(page.getByRole("option", { name: "New gateway…" }).click());
-    await step(page.getByRole("textbox", { name: "Name of the new gateway" }).fill("Rack 4"));
+    await step(page.getByRole("textbox", { name: "New gateway’s name" }).fill("Rack 4"));
     await step(page.getByRole("combobox", { name: "Groups" }).click());
     await step(page.getByRole("option", { name: "Engineering", exact: true }).click());
     await page.keyboard.press("Escape");

@@ -198,7 +198,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
         await shoot(visit, "overview-first-steps");
         for (const [step, name] of [
           ["gateway", "Deploy a gateway"],
-          ["device", "Add people and a device"],
+          ["device", "Add users and a device"],
           ["policy", "Create a policy"],
         ] as const) {
           await button(visit, name).click();
@@ -317,9 +317,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     await show("/gateways", async (visit) => {
       await visit.page.getByRole("link", { name: "Frankfurt 1" }).click();
       await button(visit, "Show last report").click();
-      await region(visit, "Configuration")
-        .getByText(/heartbeat/)
-        .waitFor();
+      await region(visit, "Configuration").getByText("Last report").waitFor();
       await shoot(visit, "gateways-report");
     });
     await show("/gateways?new=1", async (visit) => {
@@ -354,7 +352,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
       await shoot(visit, "users-invite-review", true);
     });
     await show("/access-tests?new=1", async (visit) => {
-      await visit.page.getByText("Device with this posture", { exact: true }).click();
+      await visit.page.getByText("Device with a given posture", { exact: true }).click();
       await visit.page.getByRole("radiogroup", { name: "Jailbroken" }).scrollIntoViewIfNeeded();
       await shoot(visit, "access-tests-posture", true);
     });

@@ -263,7 +263,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     const { page } = visit;
     visit.expectFailures(400, 422);
     await visit.open("/configuration");
-    await page.getByRole("textbox", { name: "Document (JSON)" }).fill('{ "version": 99 }');
+    await page.getByRole("textbox", { name: "Configuration file (JSON)" }).fill('{ "version": 99 }');
     await button(visit, "Plan").click();
     await page.getByRole("alert").getByText("About this error").waitFor();
     await page.getByRole("button", { name: /^Copy request ID/ }).click();

@@ -9,7 +9,7 @@ warnIfSkipped();
 const boxOf = async (part: Locator) => (await part.boundingBox()) ?? expect.fail("the part is not on the screen");
 
 /** The values of a property of the elements that match a selector inside a part. */
-const stylesOf = (part: Locator, selector: string, property: "fontSize" | "fontWeight") =>
+const stylesOf = (part: Locator, selector: string, property: "color" | "fontSize" | "fontWeight") =>
   part.evaluate(
     // The compiler does not know the document of the page.
     (root: { querySelectorAll(selector: string): Iterable<never> }, [matching, name]: readonly [string, string]) => [
@@ -70,6 +70,17 @@ describe.runIf(hasBrowser)("an administrator", () => {
     expect(shadows).not.toContain("none");
     const [header, below] = [await boxOf(page.getByRole("banner")), await boxOf(menu)];
     expect(below.y - (header.y + header.height)).toBeGreaterThanOrEqual(4);
+    await visit.leave();
+  });
+
+  test("sees the name of a hidden column no weaker than the reason", async () => {
+    const visit = await given.visit({ width: 1024 });
+    await visit.open("/users");
+    await button(visit, "List options").click();
+    const item = visit.page.getByRole("menuitemcheckbox", { disabled: true }).first();
+    await item.waitFor();
+    const colours = await stylesOf(visit.page.getByRole("menu"), "[data-disabled], [data-disabled] p", "color");
+    expect(colours).toHaveLength(1);
     await visit.leave();
   });
 

@@ -138,7 +138,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await page.getByRole("textbox", { name: "Address" }).fill("manual.internal:443");
     await page.getByRole("combobox", { name: "Gateway" }).click();
     await page.getByRole("option", { name: "New gateway…" }).click();
-    await page.getByRole("textbox", { name: "Name of the new gateway" }).fill("Rack 7");
+    await page.getByRole("textbox", { name: "New gateway’s name" }).fill("Rack 7");
     await page.getByRole("combobox", { name: "Groups" }).click();
     await page.getByRole("option", { name: "Engineering", exact: true }).click();
     await page.keyboard.press("Escape");
@@ -165,7 +165,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     // Upwards from the first gateway, the list continues at its end.
     await page.keyboard.press("ArrowUp");
     await page.keyboard.press("Enter");
-    await typeInto(visit, page.getByRole("textbox", { name: "Name of the new gateway" }), "Rack 8");
+    await typeInto(visit, page.getByRole("textbox", { name: "New gateway’s name" }), "Rack 8");
     await chooseByTyping(
       visit,
       page.getByRole("combobox", { name: "Groups" }),

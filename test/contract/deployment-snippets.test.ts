@@ -107,6 +107,11 @@ describe("the snippets that deploy a gateway", () => {
     for (const capability of gateway.cap_add) expect(command).toContain(`--cap-add ${capability}`);
     expect(gateway.cap_add).toHaveLength(command.split("--cap-add").length - 1);
     expect(command).toContain(`${gateway.image} ${gateway.command.join(" ")}`);
+    expect(gateway.volumes).toHaveLength(command.split("--volume").length - 1);
+    const folder = "/run/gatehouse-gateway";
+    expect(gateway.volumes).toContain(`${folder}:${folder}`);
+    expect(command).toContain(`--volume ${folder}:${folder} `);
+    expect(command).toContain(`'d ${folder} 0700'`);
   });
 
   test("Helm sets values that the chart has", () => {

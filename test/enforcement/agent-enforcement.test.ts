@@ -2,7 +2,8 @@
  * The agent on real packets: traffic that a configuration allows passes, and all other traffic is dropped. The test
  * provides the configurations directly.
  */
-import { mkdir, readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { cp, mkdir, readFile, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ConfigurationContent, Membership, Service } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -57,6 +58,11 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
   async function enforce(value: ConfigurationContent, changes = {}, through = gateway): Promise<void> {
     const { state, message = "" } = await through.apply(world.signed(value, through, changes));
     expect(state, message).toBe("applied");
+  }
+
+  /** Mounts a file system of its own as the state folder of the gateway, or changes the mount. */
+  function mountState(options: string): void {
+    execFileSync("mount", ["-t", "tmpfs", "-o", options, "tmpfs", gateway.stateFolder]);
   }
 
   type Probe = readonly [order: string, host: string, port?: number | undefined];
@@ -339,11 +345,49 @@ describe.skipIf(why !== undefined)("an agent on real packets", () => {
     expect(await readFile(file, "utf8")).toContain(ann.ipv4);
   });
 
-  test("drops everything after a start with a stored configuration that was tampered with", async () => {
-    await enforce(content({ [ann.ipv4]: true }));
-    const file = path.join(gateway.stateFolder, "configuration.json");
+  test.each([
+    ["full", "ENOSPC", () => writeFile(path.join(gateway.stateFolder, "large"), Buffer.alloc(2 ** 20))],
+    ["read-only", "EROFS", () => Promise.resolve(mountState("remount,ro"))],
+  ])("keeps a revocation over a restart without a control plane while the disk is %s", async (_, problem, prevent) => {
+    const probe = ["tcp", app.ipv4, ports.web] as const;
+    await enforce(content({ [ann.ipv4]: true, [bob.ipv4]: true }));
     await gateway.kill();
-    await writeFile(file, (await readFile(file, "utf8")).replace(`"${ann.ipv4}":true`, `"${bob.ipv4}":true`));
+    const kept = `${gateway.stateFolder}.kept`;
+    await rename(gateway.stateFolder, kept);
+    await mkdir(gateway.stateFolder);
+    mountState("mode=700,size=512k");
+    try {
+      await cp(kept, gateway.stateFolder, { recursive: true });
+      await gateway.start();
+      expect(await answered(ann, [probe])).toHaveLength(1);
+      await prevent().catch(() => undefined);
+      await enforce(content({ [bob.ipv4]: true }));
+      expect((await gateway.report()).warnings).toEqual([expect.stringMatching(`${problem}.*has a copy`)]);
+      await gateway.kill();
+      expect(await readFile(path.join(gateway.stateFolder, "configuration.json"), "utf8")).toContain(
+        `"${ann.ipv4}":true`,
+      );
+
+      expect((await gateway.start()).enforces).not.toBeNull();
+      expect(await answered(ann, [probe])).toEqual([]);
+      expect(await answered(bob, [probe])).toHaveLength(1);
+      expect((await gateway.report()).warnings).toEqual([expect.stringContaining(problem)]);
+    } finally {
+      await gateway.kill();
+      execFileSync("umount", [gateway.stateFolder]);
+      await rmdir(gateway.stateFolder);
+      await rename(kept, gateway.stateFolder);
+      await gateway.start();
+    }
+  });
+
+  test("drops everything after a start with configurations that were tampered with in both folders", async () => {
+    await enforce(content({ [ann.ipv4]: true }));
+    await gateway.kill();
+    for (const folder of [gateway.stateFolder, path.join(gateway.runtimeFolder, gateway.interfaceName)]) {
+      const file = path.join(folder, "configuration.json");
+      await writeFile(file, (await readFile(file, "utf8")).replace(`"${ann.ipv4}":true`, `"${bob.ipv4}":true`));
+    }
     expect(await gateway.start()).toMatchObject({ enforces: null });
     for (const device of [ann, bob]) expect(await answered(device, [["tcp", app.ipv4, ports.web]])).toEqual([]);
     await enforce(content({ [ann.ipv4]: true }));

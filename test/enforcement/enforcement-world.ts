@@ -76,6 +76,7 @@ export class Gateway {
   readonly namespace: Namespace;
   readonly interfaceName: string;
   readonly stateFolder: string;
+  readonly runtimeFolder: string;
   readonly addresses: { readonly ipv4: string; readonly ipv6: string };
   publicKey = "";
   log = "";
@@ -87,19 +88,21 @@ export class Gateway {
     namespace: Namespace;
     interfaceName: string;
     stateFolder: string;
+    runtimeFolder: string;
     addresses: { ipv4: string; ipv6: string };
     signingKey: string;
   }) {
     this.namespace = parts.namespace;
     this.interfaceName = parts.interfaceName;
     this.stateFolder = parts.stateFolder;
+    this.runtimeFolder = parts.runtimeFolder;
     this.addresses = parts.addresses;
     this.#signingKey = parts.signingKey;
   }
 
   /** @returns the agent's response once it has started */
   async start(): Promise<AgentAnswer> {
-    const args = [agentFromSource, this.interfaceName, this.stateFolder, this.#signingKey];
+    const args = [agentFromSource, this.interfaceName, this.stateFolder, this.runtimeFolder, this.#signingKey];
     const child = this.namespace.start(process.execPath, args);
     this.#child = child;
     child.stderr?.on("data", (text: Buffer) => {
@@ -193,6 +196,7 @@ export class EnforcementWorld {
       namespace,
       interfaceName: `gh${host}${this.namespaces.id}`,
       stateFolder: path.join(this.#folder, role),
+      runtimeFolder: path.join(this.#folder, "run"),
       addresses: { ipv4: `100.64.255.${host}`, ipv6: `fd64::ff:${host}` },
       signingKey: this.#signer.signingKey,
     });

@@ -168,6 +168,7 @@ export class NetworkWorld {
       ...["--url", url, "--token-file", path.join(this.folder, `token-${number}`)],
       ...["--interface", this.#interfaceOf(number)],
       ...["--state-folder", path.join(this.folder, `gateway-${number}`)],
+      ...["--runtime-folder", path.join(this.folder, "run")],
     ];
   }
 

@@ -194,6 +194,11 @@ describe.skipIf(obstacle !== undefined)("the Helm chart", () => {
       drop: ["ALL"],
       add: ["NET_ADMIN", "NET_BIND_SERVICE"],
     });
+    // The folders outlive the container.
+    expect(pod.volumes.map(({ hostPath }: Manifest) => hostPath?.path)).toEqual(
+      expect.arrayContaining(["/var/lib/gatehouse-gateway", "/run/gatehouse-gateway"]),
+    );
+    expect(pod.containers[0].volumeMounts).toContainEqual({ name: "runtime", mountPath: "/run/gatehouse-gateway" });
   });
 
   test.each([

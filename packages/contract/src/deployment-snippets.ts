@@ -20,6 +20,8 @@ export interface SnippetOptions {
 const tokenFile = "gatehouse-gateway.token";
 /** File with the token inside containers. */
 const mountedToken = "/run/secrets/gatehouse-token";
+/** Folder in memory that a container shares with its host, because the container's own /run ends with the container. */
+const runtimeFolder = "/run/gatehouse-gateway";
 /** The chart of the release. */
 const chart = `./gatehouse_${version}.chart.tgz`;
 const image = `localhost/gatehouse-gateway:${version}`;
@@ -33,9 +35,12 @@ const script = "gatehouse-install.sh";
 
 /** Runs the container. Podman replaces a container with the same name only if an option says so. */
 const runContainer = ({ url }: SnippetOptions, options = "") =>
-  `sudo podman run --detach${options} --name gatehouse-gateway --restart always --network host --read-only \\
+  `echo 'd ${runtimeFolder} 0700' | sudo install -m 644 /dev/stdin /etc/tmpfiles.d/gatehouse-gateway.conf &&
+  sudo systemd-tmpfiles --create gatehouse-gateway.conf &&
+  sudo podman run --detach${options} --name gatehouse-gateway --restart always --network host --read-only \\
     --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
     --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
+    --volume ${runtimeFolder}:${runtimeFolder} \\
     --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
     ${image} --url ${url} --token-file ${mountedToken}`;
 
@@ -79,6 +84,7 @@ services:
     devices: [/dev/net/tun]
     volumes:
       - gateway:/var/lib/gatehouse-gateway
+      - ${runtimeFolder}:${runtimeFolder}
       - ./${tokenFile}:${mountedToken}:ro
 volumes:
   gateway:

@@ -13,7 +13,9 @@ import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent
 import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
+import type { RuntimeCopy } from "./configuration/runtime-copy.ts";
 import type { StateFolder } from "./configuration/state-folder.ts";
+import { readStoredState, type StoredState } from "./configuration/stored-state.ts";
 import { contentAt, endedDevices } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
@@ -27,6 +29,7 @@ import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
 import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
+import { storeWarnings } from "./reports/store-warnings.ts";
 
 /**
  * The result of applying a configuration. After `failed`, the previous configuration is still enforced, without the
@@ -52,6 +55,7 @@ interface AgentParts {
   readonly wireGuard: Pick<WireGuardInterface, "name" | "exists" | "livePeers">;
   readonly forwarding: ForwardingSettings;
   readonly folder: StateFolder;
+  readonly copy: RuntimeCopy;
   readonly names: LearnedNames;
   readonly filter: AnswerFilter;
   readonly hosts: EndpointHosts;
@@ -86,13 +90,13 @@ export class Agent {
   readonly #repairs: Repairs;
   /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
   #mustRetry = false;
-  /** The machine refused the stored configuration, which is retried. */
-  #mustResume = false;
+  /** The state at the start. The machine may refuse its configuration, which is retried. Undefined: it is resumed. */
+  #stored: StoredState | undefined;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.#repairs = new Repairs(parts.wireGuard.name, parts.clock);
-    this.#holder = new ConfigurationHolder(parts.folder, parts.log);
+    this.#holder = new ConfigurationHolder(parts.folder, parts.log, parts.copy);
   }
 
   /**
@@ -102,12 +106,14 @@ export class Agent {
    * @throws Error if another key is pinned
    */
   async start(signingKey?: string): Promise<void> {
-    await this.#parts.folder.publicKey();
-    this.#trust = await this.#parts.folder.trust();
+    const { folder, clock } = this.#parts;
+    await folder.publicKey();
+    const stored = await readStoredState(this.#parts, clock.now());
+    this.#trust = stored.trust;
     const isFormer = signingKey !== undefined && this.#trust?.formerKeys?.includes(signingKey) === true;
     if (signingKey !== undefined && !isFormer) await this.trustSigningKey(signingKey);
     try {
-      await this.#queue.run(() => this.#resume());
+      await this.#queue.run(() => this.#resume(stored));
     } catch (error) {
       // The program ends. No retry may keep it running.
       await this.stop();
@@ -117,9 +123,10 @@ export class Agent {
   }
 
   /**
-   * Pins the key that must sign configurations. A later key replaces it if the pinned one leads to it.
+   * Pins the key that must sign configurations. A later key replaces it if the pinned one leads to it. It need not be
+   * stored, because the stored key leads to it after a restart, too.
    *
-   * @throws Error if another key is pinned
+   * @throws Error if another key is pinned, or the first key cannot be stored
    */
   trustSigningKey(signingKey: string, handovers: readonly SigningKeyHandover[] = []): Promise<void> {
     return this.#queue.run(() => this.#pin(signingKey, handovers));
@@ -136,7 +143,8 @@ export class Agent {
     }
     const trust =
       known === undefined ? rotated : { ...rotated, formerKeys: [...(known.formerKeys ?? []), known.signingKey] };
-    await this.#parts.folder.storeTrust(trust);
+    if (known === undefined) await this.#parts.folder.storeTrust(trust);
+    else await this.#holder.persistTrust(trust);
     this.#trust = trust;
     if (known !== undefined) this.#parts.log("control plane has rotated the signing key", { signingKey });
   }
@@ -158,7 +166,7 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: [...this.#storeWarnings(), ...this.#repairs.warnings(), ...this.#parts.warnings()],
+      warnings: [...storeWarnings(this.#holder), ...this.#repairs.warnings(), ...this.#parts.warnings()],
     };
   }
 
@@ -168,6 +176,11 @@ export class Agent {
     return enforced === undefined || enforced.isLimited || this.#isOpen
       ? undefined
       : nameOf(enforced.configuration.envelope.header);
+  }
+
+  /** The pinned identity; undefined: none is pinned yet. */
+  get trust(): Trust | undefined {
+    return this.#trust;
   }
 
   /** The latest configuration that the machine accepted, even if it is not enforced completely; undefined if none. */
@@ -220,26 +233,42 @@ export class Agent {
       this.#cancelTimer = undefined;
       return Promise.resolve();
     });
+    this.#parts.copy.close();
   }
 
-  async #resume(): Promise<void> {
-    const { folder, kernel, wireGuard, log } = this.#parts;
-    const stored = await folder.configuration();
-    const outcome: Outcome | undefined =
-      stored === undefined
-        ? undefined
-        : "problem" in stored
-          ? { state: "failed", reason: "malformed", message: stored.problem }
-          : await this.#apply(stored.configuration, false);
-    this.#mustResume = outcome?.state === "failed" && outcome.reason === "not_applied";
-    if (outcome?.state === "applied") {
-      log("resumed the stored configuration", { generation: outcome.configuration.generation });
-      return;
-    }
-    if (outcome !== undefined) {
-      log("stored configuration cannot be enforced", { reason: outcome.reason, detail: outcome.message });
+  /** Enforces the latest configuration that is valid. Configurations before the latest one count as replayed. */
+  async #resume(stored: StoredState): Promise<void> {
+    const { kernel, wireGuard, log } = this.#parts;
+    this.#stored = undefined;
+    for (const { read, isCopy } of stored.configurations) {
+      const place = isCopy ? "in the runtime folder" : "in the state folder";
+      const outcome: Outcome =
+        "problem" in read
+          ? { state: "failed", reason: "malformed", message: read.problem }
+          : await this.#apply(read.configuration, false);
+      if (outcome.state === "applied") {
+        log("resumed the stored configuration", { generation: outcome.configuration.generation, place });
+        if ("configuration" in read) await this.#persistResumed(read.configuration, stored, isCopy);
+        return;
+      }
+      log("stored configuration cannot be enforced", { reason: outcome.reason, detail: outcome.message, place });
+      if (outcome.reason === "not_applied") {
+        this.#stored = stored;
+        break;
+      }
     }
     await kernel.filter(closedTable(wireGuard.name));
+    const isOver = this.#stored === undefined && !stored.isTrustStored;
+    if (isOver && this.#trust !== undefined) await this.#holder.persistTrust(this.#trust);
+  }
+
+  /** Stores a resumed configuration wherever it is missing. */
+  async #persistResumed(configuration: SignedConfiguration, stored: StoredState, isCopy: boolean): Promise<void> {
+    const trust = this.#trust;
+    if (trust === undefined) return;
+    const isStored = !isCopy && stored.isTrustStored && stored.trust?.latest?.hash === trust.latest?.hash;
+    if (isStored) await this.#holder.copy(configuration, trust);
+    else await this.#holder.persist(configuration, trust);
   }
 
   async #apply(given: unknown, isNew: boolean): Promise<Outcome> {
@@ -267,7 +296,7 @@ export class Agent {
       return failed("not_applied", errorMessage(error));
     }
     this.#trust = { ...accepted, gateway: header.gateway, tenant: header.tenant };
-    if (isNew || trust.latest?.hash !== name.hash) await this.#holder.persist(configuration, this.#trust);
+    if (isNew) await this.#holder.persist(configuration, this.#trust);
     if (isNew) log("applied a configuration", { generation: name.generation });
     await this.#holder.notify(configuration.content);
     return { state: "applied", configuration: name };
@@ -289,14 +318,6 @@ export class Agent {
     this.#isOpen = false;
     this.#mustRetry = false;
     this.#setTimer();
-  }
-
-  #storeWarnings(): readonly string[] {
-    const { failure } = this.#holder;
-    if (failure === undefined) return [];
-    return [
-      `The configuration cannot be stored (${failure}). After a restart, an earlier one is enforced until the control plane is reached.`,
-    ];
   }
 
   /**
@@ -446,19 +467,17 @@ export class Agent {
     const enforced = this.#enforced;
     this.#checks += 1;
     if (enforced === undefined) {
-      if (this.#mustResume && this.#checks * checkMs >= retryMs) {
+      if (this.#stored !== undefined && this.#checks * checkMs >= retryMs) {
         this.#checks = 0;
-        await this.#resume();
+        await this.#resume(this.#stored);
       }
       return;
     }
-    this.#mustResume = false;
+    this.#stored = undefined;
     if (this.#checks * checkMs < repairMs && (await wireGuard.exists())) return;
     this.#checks = 0;
     const { configuration, content } = enforced;
-    if (this.#holder.failure !== undefined && this.#trust !== undefined) {
-      await this.#holder.persist(configuration, this.#trust);
-    }
+    if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
     for await (const part of kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
       this.#repairs.record(part);
       const change = part === "interface" ? "removed" : "changed";

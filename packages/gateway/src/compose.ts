@@ -1,12 +1,15 @@
 /** Composes an agent. */
 
+import { join } from "node:path";
 import { systemClock } from "@gatehouse/agent-core/clock";
 import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { askUpstream } from "@gatehouse/agent-core/dns/upstream";
 import type { Log } from "@gatehouse/agent-core/log";
+import { RuntimeFolder } from "@gatehouse/agent-core/state/runtime-folder";
 import { type ProgramRunner, systemPrograms } from "@gatehouse/agent-core/system/program-runner";
 import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { Agent } from "./agent.ts";
+import { RuntimeCopy } from "./configuration/runtime-copy.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
 import { Kernel } from "./enforcement/kernel.ts";
 import { AnswerFilter, machineAddresses } from "./names/answer-filter.ts";
@@ -19,6 +22,8 @@ export interface AgentSettings {
   readonly interfaceName: string;
   /** An absolute path. */
   readonly stateFolder: string;
+  /** An absolute path on a file system in memory. It may serve several agents with different interfaces. */
+  readonly runtimeFolder: string;
   readonly log: Log;
   /** Whether devices keep their tunnel addresses at the site: see `ForwardingSettings`. */
   readonly keepsSource: boolean;
@@ -44,6 +49,7 @@ const dnsPort = 53;
 export function composeAgent({
   interfaceName,
   stateFolder,
+  runtimeFolder,
   keepsSource,
   log,
   controlPlaneUrl,
@@ -66,6 +72,7 @@ export function composeAgent({
     wireGuard,
     forwarding: { interfaceName, keepsSource },
     folder,
+    copy: new RuntimeCopy(new RuntimeFolder(join(runtimeFolder, interfaceName), () => agent.performed())),
     names,
     filter,
     hosts,

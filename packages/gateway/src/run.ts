@@ -21,16 +21,17 @@ const help = `Usage: gatehouse-gateway --url URL --token-file FILE [options]
 
 Enforces the access policies of a Gatehouse control plane with WireGuard and nftables. Requires Linux.
 
-  --url URL             URL of the control plane, such as https://gatehouse.example.com
-  --token-file FILE     file with the gateway's token
-  --configuration FILE  enforce this signed configuration without a control plane
-  --signing-key KEY     the tenant's signing key, base64; required once if there is no control plane
-  --interface NAME      name of the WireGuard interface (default gatehouse0)
-  --state-folder PATH   folder for keys and the last configuration (default /var/lib/gatehouse-gateway)
-  --keep-source         do not masquerade devices; the site needs a route back to their addresses
-  --replace-key         replace the WireGuard key of the stopped agent, and keep the former one to prove it
-  --dry-run             print the commands for --configuration without running them
-  --help                show this help
+  --url URL              URL of the control plane, such as https://gatehouse.example.com
+  --token-file FILE      file with the gateway's token
+  --configuration FILE   enforce this signed configuration without a control plane
+  --signing-key KEY      the tenant's signing key, base64; required once if there is no control plane
+  --interface NAME       name of the WireGuard interface (default gatehouse0)
+  --state-folder PATH    folder for keys and the last configuration (default /var/lib/gatehouse-gateway)
+  --runtime-folder PATH  folder in memory for a copy of the last configuration (default /run/gatehouse-gateway)
+  --keep-source          do not masquerade devices; the site needs a route back to their addresses
+  --replace-key          replace the WireGuard key of the stopped agent, and keep the former one to prove it
+  --dry-run              print the commands for --configuration without running them
+  --help                 show this help
 `;
 
 /** The version that the agent reports to the control plane. */
@@ -64,6 +65,7 @@ interface Options {
   readonly signingKey: string | undefined;
   readonly interfaceName: string;
   readonly stateFolder: string;
+  readonly runtimeFolder: string;
   readonly url: string | undefined;
   readonly tokenFile: string | undefined;
   readonly keepsSource: boolean;
@@ -77,6 +79,7 @@ async function serve({
   signingKey,
   interfaceName,
   stateFolder,
+  runtimeFolder,
   keepsSource,
   url,
   tokenFile,
@@ -84,6 +87,7 @@ async function serve({
   const composed = composeAgent({
     interfaceName,
     stateFolder,
+    runtimeFolder,
     keepsSource,
     controlPlaneUrl: url,
     log: standardErrorLog,
@@ -116,9 +120,7 @@ async function serve({
 
 /** Opens the link. Enforcement does not depend on it. */
 async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile: string): Promise<GatewayLink> {
-  const trust = await folder.trust();
-  const stored = agent.content === undefined ? undefined : await folder.configuration();
-  const configuration = stored !== undefined && "configuration" in stored ? stored.configuration : undefined;
+  const { trust, configuration } = agent;
   const link = new GatewayLink({
     url,
     token: () => readFile(tokenFile, "utf8"),
@@ -189,6 +191,7 @@ function readOptions(args: readonly string[]): Options {
     signingKey,
     interfaceName,
     stateFolder: resolve(values["state-folder"] ?? "/var/lib/gatehouse-gateway"),
+    runtimeFolder: resolve(values["runtime-folder"] ?? "/run/gatehouse-gateway"),
     url: values.url,
     tokenFile: values["token-file"],
     keepsSource: values["keep-source"] === true,
@@ -212,6 +215,7 @@ function parse(args: readonly string[]) {
     "signing-key": text,
     interface: text,
     "state-folder": text,
+    "runtime-folder": text,
     "keep-source": flag,
     "replace-key": flag,
     "dry-run": flag,

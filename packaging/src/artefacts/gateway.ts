@@ -28,7 +28,13 @@ export const gateway: Artefact = {
     unit: "gatehouse-gateway",
     sysusers: undefined,
     sysctl: "90-gatehouse-gateway.conf",
-    purged: ["/etc/gatehouse/gateway-token", "/var/lib/gatehouse-gateway", "/var/lib/private/gatehouse-gateway"],
+    purged: [
+      "/etc/gatehouse/gateway-token",
+      "/var/lib/gatehouse-gateway",
+      "/var/lib/private/gatehouse-gateway",
+      "/run/gatehouse-gateway",
+      "/run/private/gatehouse-gateway",
+    ],
   },
   files: [
     { path: "etc/gatehouse/gateway.conf", source: "packages/gateway/systemd/gateway.conf" },
@@ -45,6 +51,7 @@ export const gateway: Artefact = {
     { path: "/etc/gatehouse/gateway.conf", description: "Address of the control plane, and options of the service." },
     { path: "/etc/gatehouse/gateway-token", description: "The gateway's token." },
     { path: "/var/lib/gatehouse-gateway", description: "Keys, and the last valid configuration." },
+    { path: "/run/gatehouse-gateway", description: "A copy of the last valid configuration, in memory." },
   ],
   seeAlso: ["gatehouse(1)", "wg(8)", "nft(8)"],
   help: async (workspace) =>

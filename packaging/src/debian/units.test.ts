@@ -32,6 +32,14 @@ test.each(["gatehouse-gateway", "gatehouse-device"])("systemd restarts a hanging
   );
 });
 
+test("the gateway's copy of its configuration outlives the agent, and only the agent can read it", () => {
+  const [text = ""] = artefacts.filter(({ name }) => name === "gatehouse-gateway").map((artefact) => unitOf(artefact));
+  const lines = text.split("\n");
+  expect(lines).toEqual(expect.arrayContaining(["RuntimeDirectoryMode=0700", "RuntimeDirectoryPreserve=yes"]));
+  expect(lines.find((line) => line.startsWith("RuntimeDirectory="))?.split(/[= ]/)).toContain("gatehouse-gateway");
+  expect(text).toContain("--runtime-folder %t/gatehouse-gateway ");
+});
+
 test("systemd waits until the server listens, however long its migrations take", () => {
   const lines = artefacts
     .filter(({ name }) => name === "gatehouse")

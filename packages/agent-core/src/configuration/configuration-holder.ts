@@ -9,36 +9,61 @@ type Listener<Content> = (content: Content | undefined) => Promise<void> | void;
 
 /** Persists the active configuration for a restart, and notifies listeners of changes. */
 export class ConfigurationHolder<Configuration, Trust, Content> {
-  readonly #store: ConfigurationStore<Configuration, Trust>;
+  readonly #store: ReportedStore<Configuration, Trust>;
+  readonly #copy: ReportedStore<Configuration, Trust> | undefined;
   readonly #log: Log;
   readonly #listeners: Listener<Content>[] = [];
-  #failure: string | undefined;
 
-  constructor(store: ConfigurationStore<Configuration, Trust>, log: Log) {
-    this.#store = store;
+  /** @param copy a second store, on a file system that does not fail together with the first one */
+  constructor(
+    store: ConfigurationStore<Configuration, Trust>,
+    log: Log,
+    copy?: ConfigurationStore<Configuration, Trust>,
+  ) {
+    this.#store = new ReportedStore(store, "failed to store the configuration; will retry", log);
+    this.#copy =
+      copy === undefined
+        ? undefined
+        : new ReportedStore(copy, "failed to copy the configuration to the runtime folder; will retry", log);
     this.#log = log;
   }
 
   /** Why the active configuration is not persisted; undefined: it is. */
   get failure(): string | undefined {
-    return this.#failure;
+    return this.#store.failure;
+  }
+
+  /** Why there is no copy of the active configuration; undefined: there is one. */
+  get copyFailure(): string | undefined {
+    return this.#copy?.failure;
   }
 
   /**
    * Persists the active configuration. If that fails, the agent keeps enforcing it: revocation must not depend on the
-   * disk.
+   * disk. The copy comes first, so that a crash between the two leaves the copy as the later one.
    */
   async persist(configuration: Configuration, trust: Trust): Promise<void> {
-    try {
-      // With this order, a crash leaves a configuration that is later than `latest`. The reverse would look like a
-      // replay.
-      await this.#store.storeConfiguration(configuration);
-      await this.#store.storeTrust(trust);
-      this.#failure = undefined;
-    } catch (err) {
-      const failure = errorMessage(err);
-      if (this.#failure !== failure) this.#log("failed to store the configuration; will retry", { err });
-      this.#failure = failure;
+    await this.copy(configuration, trust);
+    await this.#store.store(trust, configuration);
+  }
+
+  /** Copies a configuration that is already stored. */
+  async copy(configuration: Configuration, trust: Trust): Promise<void> {
+    await this.#copy?.store(trust, configuration);
+  }
+
+  /** Persists a trust that has changed since the active configuration was persisted. */
+  async persistTrust(trust: Trust): Promise<void> {
+    for (const store of [this.#copy, this.#store]) {
+      // Beside an earlier configuration, the trust would make that configuration look like a replay.
+      if (store?.failure === undefined) await store?.store(trust);
+    }
+  }
+
+  /** Persists what could not be persisted before. */
+  async retry(configuration: Configuration, trust: Trust): Promise<void> {
+    for (const store of [this.#copy, this.#store]) {
+      if (store?.failure !== undefined) await store.store(trust, configuration);
     }
   }
 
@@ -54,6 +79,39 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
       } catch (err) {
         this.#log("failed to handle a change of configuration", { err });
       }
+    }
+  }
+}
+
+/** A store whose failures are logged, and retained for reports. */
+class ReportedStore<Configuration, Trust> {
+  readonly #store: ConfigurationStore<Configuration, Trust>;
+  readonly #message: string;
+  readonly #log: Log;
+  #failure: string | undefined;
+
+  constructor(store: ConfigurationStore<Configuration, Trust>, message: string, log: Log) {
+    this.#store = store;
+    this.#message = message;
+    this.#log = log;
+  }
+
+  /** Why the last call failed; undefined: it succeeded. */
+  get failure(): string | undefined {
+    return this.#failure;
+  }
+
+  async store(trust: Trust, configuration?: Configuration): Promise<void> {
+    try {
+      // With this order, a crash leaves a configuration that is later than `latest`. The reverse would look like a
+      // replay.
+      if (configuration !== undefined) await this.#store.storeConfiguration(configuration);
+      await this.#store.storeTrust(trust);
+      this.#failure = undefined;
+    } catch (err) {
+      const failure = errorMessage(err);
+      if (this.#failure !== failure) this.#log(this.#message, { err });
+      this.#failure = failure;
     }
   }
 }

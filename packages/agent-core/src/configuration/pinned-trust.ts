@@ -1,6 +1,10 @@
 /** The pinned key that must sign configurations, and its rotation (docs/keys.md). */
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
-import { leadsTo, type SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
+import {
+  handoversBetween,
+  mostHandovers,
+  type SigningKeyHandover,
+} from "@gatehouse/agent-protocol/link/signing-key-handover";
 import { isSignedBy } from "../crypto/signatures.ts";
 
 export interface PinnedTrust {
@@ -10,6 +14,8 @@ export interface PinnedTrust {
   readonly latestSignedBy?: string | undefined;
   /** The latest configuration that was ever enforced, across restarts. */
   readonly latest?: ConfigurationName | undefined;
+  /** The hand-overs from keys that were pinned before to `signingKey`, the oldest first. */
+  readonly handovers?: readonly SigningKeyHandover[] | undefined;
 }
 
 /**
@@ -22,8 +28,15 @@ export function rotatedTrust<Trust extends PinnedTrust>(
   signingKey: string,
   handovers: readonly SigningKeyHandover[],
 ): Trust | undefined {
-  if (!leadsTo(known.signingKey, signingKey, handovers, isSignedBy)) return undefined;
-  return { ...known, signingKey, latestSignedBy: known.latestSignedBy ?? known.signingKey };
+  const path = handoversBetween(known.signingKey, signingKey, handovers, isSignedBy);
+  if (path === undefined) return undefined;
+  const latestSignedBy = known.latestSignedBy ?? known.signingKey;
+  return {
+    ...known,
+    signingKey,
+    latestSignedBy,
+    handovers: [...(known.handovers ?? []), ...path].slice(-mostHandovers),
+  };
 }
 
 /** The key that must have signed a configuration, and the trust after the agent has accepted it. */

@@ -8,15 +8,20 @@ const longestPath = 107;
 const mostConnections = 16;
 
 /**
- * Locks a state folder until the process ends. Two agents with one folder would disconnect each other, and delete each
+ * Locks a folder until the process ends. Two agents with one state folder would disconnect each other, and delete each
  * other's tunnel. The lock is a listening socket, which the kernel closes with the process.
  *
  * @param folder an existing folder
  * @param isAlive resolves once the agent has performed an operation. Connections to the socket then read `alive`
+ * @param kind the kind of folder, for the error
  * @returns releases the lock
  * @throws Error if another agent has the lock
  */
-export async function lockFolder(folder: string, isAlive?: () => Promise<void>): Promise<() => void> {
+export async function lockFolder(
+  folder: string,
+  isAlive?: () => Promise<void>,
+  kind = "state folder",
+): Promise<() => void> {
   const path = join(folder, "running.sock");
   // Without a lock, the agent still runs: the path may be too long, or the folder not writable.
   if (Buffer.byteLength(path) > longestPath) return () => {};
@@ -24,7 +29,7 @@ export async function lockFolder(folder: string, isAlive?: () => Promise<void>):
   if (server === "in use") {
     if (await answers(path)) {
       throw new Error(
-        `Another agent runs with the state folder ${folder}. Stop that agent first, for example with systemctl stop.`,
+        `Another agent runs with the ${kind} ${folder}. Stop that agent first, for example with systemctl stop.`,
       );
     }
     // The agent that created the socket was killed.

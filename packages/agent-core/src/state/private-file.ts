@@ -52,7 +52,8 @@ export async function checkRights(folder: string, privateKeyFile: string): Promi
   }
 }
 
-function octal(mode: number): string {
+/** Returns the mode of a file as people write it. */
+export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, "0");
 }
 

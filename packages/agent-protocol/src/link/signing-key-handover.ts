@@ -38,6 +38,17 @@ export function leadsTo(
   handovers: readonly SigningKeyHandover[],
   verify: VerifyText,
 ): boolean {
+  return handoversBetween(pinned, offered, handovers, verify) !== undefined;
+}
+
+/** Returns the hand-overs on the path from the pinned key to the offered one; undefined if there is no path. */
+export function handoversBetween(
+  pinned: string,
+  offered: string,
+  handovers: readonly SigningKeyHandover[],
+  verify: VerifyText,
+): readonly SigningKeyHandover[] | undefined {
+  const path: SigningKeyHandover[] = [];
   const seen = new Set<string>();
   for (let key = pinned; key !== offered; ) {
     seen.add(key);
@@ -46,8 +57,9 @@ export function leadsTo(
       (handover) =>
         handover.from === from && !seen.has(handover.to) && verify(handoverText(handover), handover.signature, from),
     );
-    if (next === undefined) return false;
+    if (next === undefined) return undefined;
+    path.push(next);
     key = next.to;
   }
-  return true;
+  return path;
 }

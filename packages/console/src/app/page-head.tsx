@@ -11,14 +11,18 @@ interface PageHeadProps {
 
 export function PageHead({ title, actions, children }: PageHeadProps) {
   return (
-    <Stack gap={2}>
+    <Stack gap={2} className="page-head">
       <Group justify="space-between">
         <Title order={1} style={{ overflowWrap: "anywhere" }}>
           <bdi>{title}</bdi>
         </Title>
         {actions}
       </Group>
-      {children !== undefined && <Text c="dimmed">{children}</Text>}
+      {children !== undefined && (
+        <Text c="dimmed" className="page-about">
+          {children}
+        </Text>
+      )}
     </Stack>
   );
 }

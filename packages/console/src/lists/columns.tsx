@@ -1,6 +1,7 @@
 /** Columns that many lists share. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { t } from "../messages/i18n.ts";
+import { Absent } from "../records/absent.tsx";
 import { Kind } from "../records/kind-icon.tsx";
 import { RecordLink } from "../records/record-link.tsx";
 import type { Column } from "./list-definition.ts";
@@ -32,7 +33,11 @@ export const deviceUserColumn: Column<Device> = {
   title: t("devices.fields.user"),
   isBelow: true,
   cell: ({ user }) =>
-    user === undefined ? t("devices.noUser") : <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>,
+    user === undefined ? (
+      <Absent>{t("devices.noUser")}</Absent>
+    ) : (
+      <RecordLink to={`/users/${user.id}`}>{user.email}</RecordLink>
+    ),
 };
 
 /** The operating system of a device, with its version. */

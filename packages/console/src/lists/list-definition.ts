@@ -57,6 +57,8 @@ export interface ListDefinition<Row extends { readonly id: string }> {
   readonly search?: { readonly label: string; readonly by: string | ((row: Row) => string) };
   readonly columns: readonly Column<Row>[];
   readonly filters?: readonly Filter<Row>[];
+  /** Facts of a row that no column has, for the side panel. */
+  readonly details?: (row: Row) => ReactNode;
   /** Without any, rows cannot be selected. */
   readonly bulk?: readonly BulkAction<Row>[];
   /** Such as `-createdAt`. Unpaged lists use the key of a column. */

@@ -272,8 +272,32 @@ describe("a row", () => {
     await user.keyboard(" ");
     const panel = await findDialog("Laptop 1");
     await panel.findByText(t("devices.fields.lastConnection"));
+    const current = () => [...document.querySelectorAll("tr[aria-current=true]")].map((row) => row.textContent);
+    expect(current()).toEqual([expect.stringContaining("Laptop 1")]);
     await click(user, t("lists.peek.next"));
     await findDialog("Laptop 2");
+    expect(current()).toEqual([expect.stringContaining("Laptop 2")]);
     expect(currentPath()).toBe("/devices");
+    await click(user, t("common.close"));
+    await waitForDialogToClose();
+    expect(current()).toEqual([]);
+  });
+
+  test("has facts in the side panel that no column has", async () => {
+    const laptop = sample("Device", { id: newId(), name: "Laptop", status: "Offline" });
+    const role = sample("Role", { id: newId(), name: "Helpdesk" });
+    const ann = sample("User", { id: newId(), email: "ann@example.com", devices: [laptop], roles: [role] });
+    mockApi.answer("get", "/tenants/users", pageOf([ann]));
+    mockApi.answer("get", "/tenants/users/{id}/passkeys", [sample("Passkey"), sample("Passkey")]);
+    const user = openConsole("/users");
+    await click(user, t("lists.peek.open", { name: "ann@example.com" }));
+    const panel = await findDialog("ann@example.com");
+    panel.getByText("Helpdesk");
+    panel.getByText(t("common.created"));
+    const row = within(panel.getByRole("link", { name: "Laptop" }).closest("tr") ?? expect.fail("no row"));
+    row.getByText(t("records.status.offline"));
+    const passkeys = await panel.findByText("2");
+    expect(passkeys.previousElementSibling?.textContent).toBe(t("signIn.account.passkeys"));
+    expect(mockApi.received("readUser")).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@
  */
 import { ActionIcon, Checkbox, Paper, Skeleton, Table, UnstyledButton, VisuallyHidden } from "@mantine/core";
 import { ArrowDown, ArrowUp, ChevronsUpDown, PanelRightOpen } from "lucide-react";
-import type { KeyboardEvent, MouseEvent } from "react";
+import { type KeyboardEvent, type MouseEvent, useEffect, useRef } from "react";
 import type { PageOf } from "../app/api.ts";
 import { t } from "../messages/i18n.ts";
 import { type Column, labelOf, sortKey } from "./list-definition.ts";
@@ -23,10 +23,16 @@ interface ListTableProps<Row extends { readonly id: string }> {
   /** Undefined if rows cannot be selected. */
   readonly selection: Selection<Row> | undefined;
   readonly peek: (row: Row) => void;
+  /** Id of the row that the side panel shows. */
+  readonly peeked: string | undefined;
 }
 
 export function ListTable<Row extends { readonly id: string }>(props: ListTableProps<Row>) {
-  const { label, columns, page, isStale, sort, sortBy, density, selection, peek } = props;
+  const { label, columns, page, isStale, sort, sortBy, density, selection, peek, peeked } = props;
+  const body = useRef<HTMLTableSectionElement>(null);
+  useEffect(() => {
+    if (peeked !== undefined) body.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest" });
+  }, [peeked]);
   return (
     <Paper withBorder style={{ overflow: "hidden", opacity: isStale ? 0.6 : 1 }}>
       <Table.ScrollContainer minWidth={0} type="native" tabIndex={0} role="region" aria-label={label}>
@@ -68,7 +74,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
               ))}
             </Table.Tr>
           </Table.Thead>
-          <Table.Tbody>
+          <Table.Tbody ref={body}>
             {page === undefined ? (
               <SkeletonRows columns={columns} selectable={selection !== undefined} />
             ) : (
@@ -76,6 +82,7 @@ export function ListTable<Row extends { readonly id: string }>(props: ListTableP
                 <Table.Tr
                   key={row.id}
                   data-selected={selection?.has(row.id) === true || undefined}
+                  aria-current={row.id === peeked || undefined}
                   onClick={openRecord}
                   onKeyDown={(event) => peekBySpace(event, () => peek(row))}
                 >

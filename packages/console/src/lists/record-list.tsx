@@ -115,6 +115,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
             density={preferences.density}
             selection={bulk.length === 0 ? undefined : selection}
             peek={setPeeked}
+            peeked={peeked?.id}
           />
           <Group justify="space-between">
             <Text size="sm" c="dimmed" aria-live="polite">
@@ -144,7 +145,7 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
         isFiltered={isFiltered}
       />
       {peeked !== undefined && (
-        <PeekPanel columns={definition.columns} rows={page?.data ?? []} row={peeked} show={setPeeked} />
+        <PeekPanel definition={definition} rows={page?.data ?? []} row={peeked} show={setPeeked} />
       )}
     </Stack>
   );

@@ -4,8 +4,14 @@ import { t } from "../messages/i18n.ts";
 import { RichText } from "../messages/rich-text.tsx";
 import { RecordLink } from "./record-link.tsx";
 
-/** @param ofResource whether the list shows who can reach a resource */
-export function AccessNote({ ofResource }: { readonly ofResource: boolean }) {
+interface AccessNoteProps {
+  /** Whether the list shows who can reach a resource. */
+  readonly ofResource: boolean;
+  /** Whether the list shows when access began. */
+  readonly showsBeginning?: boolean;
+}
+
+export function AccessNote({ ofResource, showsBeginning = false }: AccessNoteProps) {
   return (
     <Text size="sm" c="dimmed">
       {t("records.accessTab.byPolicies")}
@@ -16,6 +22,7 @@ export function AccessNote({ ofResource }: { readonly ofResource: boolean }) {
           elements={{ policies: <RecordLink to="/policies?type=INTERNET" inText /> }}
         />
       )}
+      {showsBeginning && ` ${t("records.accessTab.sinceNote")}`}
     </Text>
   );
 }

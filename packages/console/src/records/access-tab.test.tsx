@@ -15,6 +15,10 @@ const access = (resource: typeof wiki) => ({ user, resource, policy, gateways: [
 
 const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString();
 
+function counted(title: "records.accessTab.what" | "records.accessTab.who", count: number): string {
+  return t("common.titleCount", { title: t(title), count });
+}
+
 function rowText(name: string): string {
   return screen.getByRole("row", { name: new RegExp(name) }).textContent ?? "";
 }
@@ -31,11 +35,28 @@ describe("the access tab of a user", () => {
     });
     const person = openConsole(`/users/${id}`);
     await person.click(await screen.findByRole("tab", { name: t("records.tabs.access") }));
-    await findPanel(t("records.accessTab.what"));
+    await findPanel(counted("records.accessTab.what", 2));
     await waitFor(() => expect(currentPath()).toBe(`/users/${id}?tab=access`));
     await waitFor(() => expect(rowText("Payroll")).toContain(t("records.accessTab.within", { count: 30 })));
     expect(rowText("Wiki")).toContain(t("records.accessTab.before", { count: 30 }));
     expect(rowText("Wiki")).toContain("Staff");
+    screen.getByText(new RegExp(t("records.accessTab.sinceNote")));
+  });
+
+  test("gives no count of the resources if it shows only the first rows", async () => {
+    mockApi.answer("get", "/tenants/users/{id}", ann);
+    mockApi.answer("get", "/tenants/access", ({ query }) => pageOf(query.at === undefined ? [access(wiki)] : [], 101));
+    openConsole(`/users/${id}?tab=access`);
+    await findPanel(t("records.accessTab.what"));
+  });
+
+  test("counts a user once who reaches a resource through two policies", async () => {
+    const resource = sample("Resource", { id: wiki.id, name: wiki.name });
+    mockApi.answer("get", "/tenants/resources/{id}", resource);
+    const other = { ...access(wiki), policy: { id: newId(), name: "Guests" } };
+    mockApi.answer("get", "/tenants/access", pageOf([access(wiki), other]));
+    openConsole(`/resources/${wiki.id}?tab=access`);
+    await findPanel(counted("records.accessTab.who", 1));
   });
 
   test("says when access began if the history covers only an hour, and requests no earlier time", async () => {
@@ -46,7 +67,7 @@ describe("the access tab of a user", () => {
       pageOf(query.at === undefined ? [access(wiki), access(payroll)] : [access(payroll)]),
     );
     openConsole(`/users/${id}?tab=access`);
-    await findPanel(t("records.accessTab.what"));
+    await findPanel(counted("records.accessTab.what", 2));
     await waitFor(() => expect(rowText("Wiki")).toContain(t("records.accessTab.within", { count: 1 })));
     expect(rowText("Payroll")).toContain(t("records.accessTab.unknown"));
     expect(mockApi.received("listPastAccess").flatMap(({ query }) => query.at ?? [])).toEqual([begins]);
@@ -56,7 +77,7 @@ describe("the access tab of a user", () => {
     mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Laptop" }));
     mockApi.answer("get", "/tenants/access", pageOf([access(wiki), access(payroll)]));
     openConsole(`/devices/${id}?tab=access`);
-    await findPanel(t("records.accessTab.what"));
+    await findPanel(counted("records.accessTab.what", 2));
     const headers = screen.getAllByRole("columnheader").map(({ textContent }) => textContent);
     expect(headers).not.toContain(t("access.found.columns.devices"));
     const rows = screen.getAllByRole("row").slice(1);

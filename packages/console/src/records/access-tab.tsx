@@ -3,11 +3,12 @@ import { GatehouseError } from "@gatehouse/client/errors";
 import { Button, Group, Skeleton, Stack, Table, Text } from "@mantine/core";
 import { useQueries, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { paged } from "../app/api.ts";
 import { ProblemNotice } from "../app/problem-notice.tsx";
 import { compareText } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+import { absent } from "./absent.tsx";
 import { useAccessHistory } from "./access-history.ts";
 import { AccessNote } from "./access-note.tsx";
 import { useRefusal } from "./access-refusal.ts";
@@ -40,11 +41,14 @@ export function AccessTab({ of }: { readonly of: Question }) {
   if (data === undefined) return <Skeleton height={160} aria-busy />;
   const nameOf = ({ row }: FoldedRow) => (isResource ? row.user.name : row.resource.name);
   const rows = [...foldDevices(data.data)].sort((one, other) => compareText(nameOf(one), nameOf(other)));
+  const title = isResource ? t("records.accessTab.who") : t("records.accessTab.what");
+  const count = new Set(rows.map(({ row }) => (isResource ? row.user.id : row.resource.id))).size;
   const ask = new URLSearchParams({ view: isResource ? "who" : "what", ...question }).toString();
   return (
     <Panel
-      title={isResource ? t("records.accessTab.who") : t("records.accessTab.what")}
-      {...(rows.length === 0 ? {} : { about: <AccessNote ofResource={isResource} /> })}
+      // The count is known only if every row was read.
+      title={data.total > data.data.length ? title : t("common.titleCount", { title, count })}
+      {...(rows.length === 0 ? {} : { about: <AccessNote ofResource={isResource} showsBeginning /> })}
       actions={
         <Button component={Link} to={`/access?${ask}`} size="xs" variant="default">
           {t("records.accessTab.ask")}
@@ -161,8 +165,8 @@ function useProbes(question: Readonly<Record<string, string>>, enabled: boolean)
   return history === undefined ? undefined : probes;
 }
 
-function formatSince(since: Since | undefined): string {
-  if (since === undefined) return "–";
+function formatSince(since: Since | undefined): ReactNode {
+  if (since === undefined) return absent;
   if (since.kind === "beginning") return t("records.accessTab.unknown");
   return since.kind === "within"
     ? t("records.accessTab.within", { count: since.days })

@@ -123,6 +123,11 @@ export function EffectPanel({ effect, planned, changes, isConditional = false, i
           {t("records.effect.sometimes")}
         </Text>
       )}
+      {namesUserAlone(effect) && (
+        <Text size="sm" c="dimmed">
+          {t("records.effect.withoutDeviceNote")}
+        </Text>
+      )}
       {changes !== undefined && isAbridged(effect) && !showsAll && (
         <Button variant="default" size="xs" style={{ alignSelf: "start" }} onClick={() => setShowsAll(true)}>
           {t("records.effect.showAll", { count: gained.pairs + lost.pairs })}
@@ -151,6 +156,11 @@ export function EffectCounts({ effect: { gained, lost }, tense }: EffectCountsPr
 /** Whether somebody has access in some circumstances only, before or after the change. */
 export function hasSometimes({ groups }: Effect): boolean {
   return groups.some(({ before, after }) => before === "sometimes" || after === "sometimes");
+}
+
+/** Whether the table names a user without a device. */
+function namesUserAlone({ groups }: Effect): boolean {
+  return groups.some(({ subjects }) => subjects.some(({ kind }) => kind === "user"));
 }
 
 /** Whether the table counts subjects or resources that it does not name. */

@@ -1,5 +1,6 @@
 /** The icon of each kind of record, before its name in lists. */
 import {
+  BadgeCheck,
   Globe,
   History,
   IdCard,
@@ -30,8 +31,9 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   addresses: MapPin,
   "admission-rules": ScrollText,
   "api-keys": KeyRound,
-  devices: MonitorSmartphone,
+  "device-approvals": BadgeCheck,
   "device-sessions": TimerReset,
+  devices: MonitorSmartphone,
   domains: Globe,
   events: History,
   "enrolment-keys": TicketCheck,
@@ -47,6 +49,7 @@ const icons: Readonly<Record<string, LucideIcon>> = {
   webhooks: Webhook,
 };
 
+/** The paths of the pages of these kinds. */
 export const kindsWithIcon = Object.keys(icons);
 
 /** The icon of a kind above the title of an empty list. */
@@ -63,12 +66,11 @@ export function KindMark({ of }: { readonly of: string }) {
 interface KindProps {
   /** The first part of the path of the records' pages, such as `users`. */
   readonly of: string;
-  /** An icon that says more than the kind. */
-  readonly icon?: LucideIcon | undefined;
   readonly children: ReactNode;
 }
 
-export function Kind({ of, icon: Icon = icons[of], children }: KindProps) {
+export function Kind({ of, children }: KindProps) {
+  const Icon = icons[of];
   return (
     <span className="kind">
       {Icon !== undefined && <Icon size={15} aria-hidden />}

@@ -24,6 +24,7 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
     setLink(shown);
     onLink?.(shown !== undefined);
   };
+  const [isMissing, setMissing] = useState(false);
   const create = useAction({
     run: async () => show(await api.post(path, { path: { id: person }, body: {} })),
   });
@@ -37,17 +38,23 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
   const submit = (event: FormEvent) => {
     event.preventDefault();
     // A name that is typed and not chosen fills the field, but selects nobody.
-    if (person !== "") create.mutate();
+    if (person === "") setMissing(true);
+    else create.mutate();
   };
   return (
     <form onSubmit={submit}>
-      <Group align="flex-end" gap="sm" className="row-fields">
+      {/* The label above the field is as tall as the error below it. */}
+      <Group align={isMissing ? "center" : "flex-end"} gap="sm" className="row-fields">
         <RecordSelect
           path="/tenants/users"
           label={t("enrolmentLinks.person")}
           value={person}
-          onChange={setPerson}
-          required
+          onChange={(id) => {
+            setPerson(id);
+            setMissing(false);
+          }}
+          // Not marked as required: the steps around it can do without the link.
+          error={isMissing ? t("enrolmentLinks.selectPerson") : undefined}
         />
         <Button type="submit" variant="default" className="phone-wide" loading={create.isPending}>
           {t("enrolmentLinks.createFor")}

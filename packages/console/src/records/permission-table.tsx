@@ -1,11 +1,12 @@
 /** A table of permissions by kind of record, to choose from or to read. */
 import { type Permission, permissions } from "@gatehouse/contract/permissions";
-import { Anchor, Button, Checkbox, Group, Input, Stack, Table, Text } from "@mantine/core";
-import { Check } from "lucide-react";
+import { Anchor, Button, Checkbox, Group, Input, Stack, Table } from "@mantine/core";
+import { Check, X } from "lucide-react";
 import { useId } from "react";
 import type { records as messages } from "../messages/en/records.ts";
 import { t } from "../messages/i18n.ts";
-import { absent } from "./absent.tsx";
+import { Absent } from "./absent.tsx";
+import { ValueNote } from "./value-note.tsx";
 
 interface Preset {
   readonly label: string;
@@ -27,11 +28,17 @@ interface PermissionTableProps {
 /** Only as wide as its heading on a narrow screen, so that the help has room. */
 const columnWidth = { base: 52, xs: 90 };
 
+const readNoun = (noun: string) => t("records.permissions.readNoun", { noun });
+
+/** Permissions of one verb, with the name of their row and of their checkbox. */
 const special = [
-  ["gateways:token", t("records.permissions.gatewayTokens")],
-  ["events:read", t("records.permissions.events")],
-  ["decisions:read", t("records.permissions.queryAccess")],
+  ["gateways:token", t("records.permissions.gatewayTokens"), readNoun(t("records.permissions.gatewayTokens"))],
+  ["events:read", t("records.permissions.events"), readNoun(t("records.permissions.events"))],
+  ["decisions:read", t("records.permissions.queryAccess"), t("records.permissions.queryAccess")],
 ] as const;
+
+/** Stands for a permission that does not exist, unlike one that is not granted. */
+const nonexistent = <Absent label={t("records.permissions.nonexistent")} />;
 
 type Noun = keyof typeof messages.permissions.nouns;
 
@@ -52,7 +59,11 @@ export function PermissionTable(props: PermissionTableProps) {
     if (known === undefined) return null;
     const checked = held.includes(known);
     if (onChange === undefined) {
-      return checked ? <Check size={16} role="img" aria-label={t("common.yes")} className="granted" /> : absent;
+      return checked ? (
+        <Check size={16} role="img" aria-label={t("common.yes")} className="granted" />
+      ) : (
+        <X size={16} role="img" aria-label={t("common.no")} className="not-granted" />
+      );
     }
     return (
       <Checkbox
@@ -72,17 +83,19 @@ export function PermissionTable(props: PermissionTableProps) {
     <Stack gap="xs">
       {onChange !== undefined && (
         <>
-          <Input.Label component="div" required>
-            {label}
-          </Input.Label>
-          <Group justify="space-between" align="baseline" gap="md" wrap="nowrap">
-            <Text size="sm" c="dimmed" id={`${id}-presets`}>
-              {t("apiKeys.presets.label")}
-            </Text>
-            <Anchor component="button" type="button" size="sm" onClick={() => onChange([])}>
-              {t("apiKeys.presets.none")}
-            </Anchor>
-          </Group>
+          <div>
+            <Input.Label component="div" required>
+              {label}
+            </Input.Label>
+            <Group justify="space-between" align="baseline" gap="md" wrap="nowrap">
+              <Input.Description component="div" id={`${id}-presets`}>
+                {t("apiKeys.presets.label")}
+              </Input.Description>
+              <Anchor component="button" type="button" size="xs" onClick={() => onChange([])}>
+                {t("apiKeys.presets.none")}
+              </Anchor>
+            </Group>
+          </div>
           <Group gap="xs" role="group" aria-labelledby={`${id}-presets`}>
             {presets.map((preset) => {
               const chosen = permissions.filter(
@@ -121,18 +134,19 @@ export function PermissionTable(props: PermissionTableProps) {
                   {noun}
                   <Help of={key} />
                 </Table.Th>
-                <Table.Td>{box(`${key}:read`, t("records.permissions.readNoun", { noun }))}</Table.Td>
+                <Table.Td>{box(`${key}:read`, readNoun(noun))}</Table.Td>
                 <Table.Td>{box(`${key}:write`, t("records.permissions.writeNoun", { noun }))}</Table.Td>
               </Table.Tr>
             );
           })}
-          {special.map(([permission, name]) => (
+          {special.map(([permission, name, label]) => (
             <Table.Tr key={permission}>
               <Table.Th scope="row" role="rowheader">
                 {name}
                 <Help of={permission} />
               </Table.Th>
-              <Table.Td colSpan={2}>{box(permission, name)}</Table.Td>
+              <Table.Td>{box(permission, label)}</Table.Td>
+              <Table.Td>{nonexistent}</Table.Td>
             </Table.Tr>
           ))}
         </Table.Tbody>
@@ -143,11 +157,7 @@ export function PermissionTable(props: PermissionTableProps) {
 }
 
 function Help({ of: permission }: { readonly of: keyof typeof messages.permissions.help }) {
-  return (
-    <Text size="xs" fw={400} c="dimmed">
-      {t(`records.permissions.help.${permission}`)}
-    </Text>
-  );
+  return <ValueNote>{t(`records.permissions.help.${permission}`)}</ValueNote>;
 }
 
 function isSame(some: readonly Permission[], others: readonly Permission[]): boolean {

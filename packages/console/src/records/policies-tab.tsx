@@ -40,7 +40,7 @@ export function PoliciesTab({ title, empty, concerns, note }: PoliciesTabProps) 
   if (policies === undefined) return <Skeleton height={160} aria-busy />;
   const found = policies.filter(concerns);
   return (
-    <Panel title={title}>
+    <Panel title={t("common.titleCount", { title, count: found.length })}>
       {found.length === 0 ? (
         <EmptyState
           isPart

@@ -1,7 +1,8 @@
-import { Anchor, Text } from "@mantine/core";
+import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { Fragment, type ReactNode } from "react";
 import { t } from "../messages/i18n.ts";
+import { Absent } from "./absent.tsx";
 import { WholeWords } from "./whole-words.tsx";
 
 /** Tables may truncate longer names, so these have a tooltip. */
@@ -46,7 +47,7 @@ interface RecordLinksProps {
 
 /** The names of records as links, up to a limit. */
 export function RecordLinks({ path = "", records, none = t("common.none") }: RecordLinksProps) {
-  if (records.length === 0) return <Text c="dimmed">{none}</Text>;
+  if (records.length === 0) return <Absent>{none}</Absent>;
   const shown = records.slice(0, 50);
   return (
     <>

@@ -9,8 +9,9 @@ import { usePermission } from "../app/session.ts";
 import type { records as messages } from "../messages/en/records.ts";
 import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
-import { absent } from "./absent.tsx";
+import { Absent } from "./absent.tsx";
 import { Intro } from "./intro.tsx";
+import { ValueNote } from "./value-note.tsx";
 
 /** The first part of the path of the records' pages. */
 type Kind = keyof typeof messages.notFound.kinds;
@@ -144,29 +145,31 @@ export function Panel({ title, about, actions, children }: PanelProps) {
 export interface Fact {
   readonly label: string;
   readonly value: ReactNode;
+  /** Shown if there is no value. A dash by default. */
+  readonly none?: string;
   /** An explanation below the value. */
-  readonly note?: string | undefined;
+  readonly note?: ReactNode;
 }
 
 /** The fields of a record as a list of terms and values. */
 export function Facts({ facts }: { readonly facts: readonly Fact[] }) {
   return (
     <dl className="fields">
-      {facts.map(({ label, value, note }, index) => (
+      {facts.map(({ label, value, none, note }, index) => (
         <div key={label} data-starts-row={areTimes(facts[index], facts[index + 1]) || undefined}>
           <dt>{label}</dt>
           <dd>
-            {value === "" || value === undefined || value === null || value === false ? absent : value}
-            {note !== undefined && (
-              <Text size="xs" c="dimmed">
-                {note}
-              </Text>
-            )}
+            {isAbsent(value) ? <Absent>{none}</Absent> : value}
+            {note !== undefined && note !== false && <ValueNote>{note}</ValueNote>}
           </dd>
         </div>
       ))}
     </dl>
   );
+}
+
+function isAbsent(value: ReactNode): boolean {
+  return value === "" || value === undefined || value === null || value === false;
 }
 
 /** Whether two facts are the creation and the last change, which stand side by side. */

@@ -1,7 +1,8 @@
 /** Times whose tooltip shows the exact time in the viewer's time zone. */
-import { Text, Tooltip } from "@mantine/core";
+import { Tooltip } from "@mantine/core";
 import { formatDateTime, formatRelativeTime, formatShortTime, formatZonedTime } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+import { Absent } from "./absent.tsx";
 
 /** The exact time with its zone, where the hour matters, such as for an expiry. */
 export function ExactTime({ at, never = t("common.never") }: RelativeTimeProps) {
@@ -20,13 +21,7 @@ interface RelativeTimeProps {
 
 /** A time relative to now. */
 export function RelativeTime({ at, never = t("common.never") }: RelativeTimeProps) {
-  if (at === null || at === undefined) {
-    return (
-      <Text span inherit c="dimmed" className="one-line">
-        {never}
-      </Text>
-    );
-  }
+  if (at === null || at === undefined) return <Absent className="one-line">{never}</Absent>;
   return <Time at={at}>{formatRelativeTime(at, Date.now())}</Time>;
 }
 

@@ -2,6 +2,7 @@
 import { Code, Stack, Text } from "@mantine/core";
 import { capitalize } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
+import { WholeConditions } from "./whole-words.tsx";
 
 interface RuleReadingProps {
   readonly text: string;
@@ -26,7 +27,7 @@ export function RuleReading({ text, reading }: RuleReadingProps) {
         </section>
       )}
       <Code block className="value">
-        {text}
+        <WholeConditions text={text} />
       </Code>
     </Stack>
   );

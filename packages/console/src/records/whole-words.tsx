@@ -35,13 +35,33 @@ export function WholeNames({ names }: { readonly names: readonly string[] }) {
   });
 }
 
-/** Names and clauses, separated by commas or arrows, each of which stays whole. */
+/**
+ * Names and clauses, separated by commas or arrows, each of which stays whole. An arrow stays at the phrase after it.
+ */
 export function WholePhrases({ text }: { readonly text: string }) {
-  return text.split(/(?<=[,→]) /).map((phrase, index) => (
+  return text.split(/(?<=,) | (?=→)/).map((phrase, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: phrases repeat, and have no identity
     <Fragment key={index}>
       {index > 0 && " "}
       <span className="record-name">{phrase}</span>
     </Fragment>
   ));
+}
+
+const operator = /(?<=&&|\|\|)( +)(?=\S)/;
+
+/** The text of a rule. Its lines break after a logical operator, and within a condition only if it is too long. */
+export function WholeConditions({ text }: { readonly text: string }) {
+  return text.split(/(\n)/).flatMap((line, number) =>
+    line.split(operator).map((part, index) =>
+      part.trim() === "" ? (
+        part
+      ) : (
+        // biome-ignore lint/suspicious/noArrayIndexKey: conditions repeat, and have no identity
+        <span key={`${number} ${index}`} className="whole-condition">
+          {part}
+        </span>
+      ),
+    ),
+  );
 }

@@ -1,4 +1,4 @@
-/** Parts with one role look the same on every page: introductions, and the buttons inside panels. */
+/** Parts with one role look the same on every page: introductions, explanations, missing values, buttons of panels. */
 import { screen, waitFor, within } from "@testing-library/dom";
 import { beforeEach, describe, expect, test } from "vitest";
 import { t } from "../messages/i18n.ts";
@@ -41,9 +41,12 @@ describe("the introduction of a form", () => {
     expect(introductions.filter((text) => !isIntro(text)).map(({ textContent }) => textContent)).toEqual([]);
   });
 
-  test.each(["/devices?new=1", "/identity-providers?new=1", "/resources?new=1"])("%s is there", async (path) => {
-    expect(await introductionsOf(path)).toHaveLength(1);
-  });
+  test.each(["/devices?new=1", "/enrolment-keys?new=1", "/identity-providers?new=1", "/resources?new=1"])(
+    "%s is there",
+    async (path) => {
+      expect(await introductionsOf(path)).toHaveLength(1);
+    },
+  );
 });
 
 async function panelsOf(path: string): Promise<readonly Element[]> {
@@ -90,5 +93,100 @@ describe("the panels of", () => {
     const texts = paragraphsOf(panel);
     expect(texts).toHaveLength(1);
     expect(texts.every(isIntro)).toBe(true);
+  });
+});
+
+/** Words that stand for a value that a record does not have. */
+const missingWords = [
+  "–",
+  t("common.never"),
+  t("common.none"),
+  t("devices.noUser"),
+  t("deviceSessions.noEnd"),
+  t("gateways.fields.deployedNever"),
+  t("gateways.settings.noRelay"),
+  t("gateways.settings.notSet"),
+  t("gateways.sync.none"),
+  t("groups.noSessionLifetime"),
+];
+
+/** Answers with records that have as few values as possible, and states that need an explanation. */
+function answerWithoutValues(): void {
+  const user = sample("DeviceUser", { id: newId(), email: "ann@example.com" });
+  mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { active: true, status: "Offline", user }));
+  mockApi.answer("get", "/tenants/gateways/{id}", sample("Gateway", { status: "ONLINE" }));
+  const settings = { ...sample("GatewaySettings"), resolvers: [], domains: [], networks: null, relayPort: null };
+  mockApi.answer("get", "/tenants/gateways/{id}/settings", settings);
+  const session = sample("ListedDeviceSession", { id: newId(), state: "not-signed-in" });
+  mockApi.answer("get", "/tenants/device-sessions", pageOf([session]));
+  mockApi.answer("get", "/tenants/devices", pageOf([sample("Device", { id: newId() })]));
+}
+
+/** The element that holds a text alone. */
+function holdersOf(words: readonly string[]): readonly HTMLElement[] {
+  return [...document.querySelectorAll<HTMLElement>("main :is(dd, td), main :is(dd, td) *")].filter((element) =>
+    [...element.childNodes].some(
+      (node) => node.nodeType === Node.TEXT_NODE && words.includes(node.textContent?.trim() ?? ""),
+    ),
+  );
+}
+
+describe("a value that a record does not have", () => {
+  test.each(pagesWithPanels)("%s mutes it", async (path) => {
+    answerWithoutValues();
+    await panelsOf(path);
+    const strong = holdersOf(missingWords).filter((element) => !element.classList.contains("absent"));
+    expect(strong.map(({ textContent }) => textContent)).toEqual([]);
+  });
+
+  test.each([
+    [`/gateways/${newId()}`, t("gateways.settings.notSet")],
+    [`/gateways/${newId()}`, t("gateways.settings.noRelay")],
+    [`/groups/${newId()}`, t("groups.noSessionLifetime")],
+    ["/devices", t("devices.noUser")],
+  ])("%s has “%s”", async (path, words) => {
+    answerWithoutValues();
+    await panelsOf(path);
+    await screen.findAllByText(words);
+    expect(holdersOf([words]).length).toBeGreaterThan(0);
+  });
+});
+
+describe("the explanation below a value", () => {
+  /** Paragraphs of facts and rows that follow a value. A time alone is another value. */
+  const explanations = () =>
+    [...document.querySelectorAll("main :is(dd, td, tbody th) > p")].filter(
+      (text) => text.previousSibling !== null && text.querySelector("time:only-child") === null,
+    );
+
+  test.each(pagesWithPanels)("%s has one style for it", async (path) => {
+    answerWithoutValues();
+    await panelsOf(path);
+    const others = explanations().filter((text) => !text.classList.contains("value-note"));
+    expect(others.map(({ textContent }) => textContent)).toEqual([]);
+  });
+
+  test.each([
+    [`/devices/${newId()}`, /^A device can connect as soon as/],
+    [`/gateways/${newId()}`, t("gateways.settings.networksDerived")],
+    ["/settings", t("settings.agentsNote")],
+  ])("%s has one", async (path, words) => {
+    answerWithoutValues();
+    await panelsOf(path);
+    expect(explanations()).toContain(await screen.findByText(words));
+  });
+});
+
+describe("the tables of", () => {
+  test.each(pagesWithPanels)("%s share the alignment of their cells", async (path) => {
+    await panelsOf(path);
+    const others = [...document.querySelectorAll("main table")].filter(
+      (table) => !table.matches(".record-table, .guide-table"),
+    );
+    expect(others.map(({ textContent }) => textContent)).toEqual([]);
+    const own = [...document.querySelectorAll<HTMLElement>("main :is(th, td)")].filter(
+      ({ style }) => style.verticalAlign !== "",
+    );
+    expect(own).toEqual([]);
   });
 });

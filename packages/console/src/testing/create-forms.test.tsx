@@ -63,3 +63,23 @@ test.each(["groups", "gateways", "resources", "policies", "access-tests", "webho
     expect(fields.findLast((field) => !field.hasAttribute("aria-hidden"))).toBe(description);
   },
 );
+
+test.each([
+  ["policies", t("policies.typeFixed")],
+  ["resources", t("resources.typeHelp")],
+  ["enrolment-keys", t("enrolmentKeys.createIntro")],
+  ["protocols", t("protocols.fields.portsHelp")],
+])("says what cannot change later: /%s", async (path, text) => {
+  openConsole(`/${path}?new=1`);
+  const dialog = await findDialog();
+  await dialog.findByText(text, { exact: false });
+  expect(text).toMatch(/You can(?:not)? change .* later\./);
+});
+
+test("a new resource has the heading of its addresses after all fields without a heading, except the description", async () => {
+  openConsole("/resources?new=1");
+  const dialog = await findDialog();
+  const addresses = await dialog.findByRole("group", { name: t("resources.addresses.label") });
+  const gateways = dialog.getByRole("combobox", { name: t("resources.gateways.label") });
+  expect(gateways.compareDocumentPosition(addresses)).toBe(Node.DOCUMENT_POSITION_FOLLOWING);
+});

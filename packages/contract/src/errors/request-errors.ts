@@ -190,7 +190,7 @@ export const requestErrors = {
     status: 429,
     title: "Too many requests",
     explanation:
-      "The API key has used up its requests for this minute: 6,000, unless GATEHOUSE_RATE_LIMIT_PER_MINUTE sets another limit. Rejected requests count too. The code is also returned for two other limits. While other tenants are active, a server performs one export, plan, apply or preview of a tenant at a time. If 20 of them are waiting, it refuses further ones. At most 16 requests of a tenant, and 8 from one address, can wait for DNS to verify domains.",
+      "The API key has used up its requests for this minute: 6,000, unless GATEHOUSE_RATE_LIMIT_PER_MINUTE sets another limit. Rejected requests count too. The code is also returned for other limits. While other tenants are active, a server performs one export, plan, apply or preview of a tenant at a time. If 20 of them are waiting, it refuses further ones. At most 16 requests of a tenant, and 8 from one address, can wait for DNS to verify domains. On a server, the bodies of a tenant's requests can have 128 MiB in total. The same applies to the responses that its clients have not read.",
     remedy:
       "Wait for `Retry-After` seconds. The header `RateLimit-Remaining` of each response shows how many requests remain.",
   },

@@ -7,7 +7,7 @@ import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import { checkRights, readIfExists, writePrivateFile } from "@gatehouse/agent-core/state/private-file";
 import { type AgentKeys, publicKeyOf, readAgentKeys, replaceKey } from "@gatehouse/agent-core/wireguard/wireguard-key";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
-import { validateConfiguration } from "./validate-configuration.ts";
+import { type ValidatedConfiguration, validateConfiguration } from "./validate-configuration.ts";
 import type { Trust } from "./verify-configuration.ts";
 
 export class StateFolder {
@@ -72,7 +72,7 @@ export class StateFolder {
   }
 
   /** @returns the last applied configuration, validated but not verified; undefined: none is stored */
-  async configuration(): Promise<{ configuration: SignedConfiguration } | { problem: string } | undefined> {
+  async configuration(): Promise<ValidatedConfiguration | undefined> {
     try {
       const text = await readIfExists(this.#configurationFile);
       return text === undefined ? undefined : validateConfiguration(JSON.parse(text));
@@ -83,6 +83,11 @@ export class StateFolder {
 
   async storeConfiguration(configuration: SignedConfiguration): Promise<void> {
     await writePrivateFile(this.#configurationFile, JSON.stringify(configuration));
+  }
+
+  /** The files that a copy of the state has. It needs no keys. */
+  get copiedFiles(): readonly string[] {
+    return [this.#configurationFile, this.#trustFile];
   }
 
   get #trustFile(): string {

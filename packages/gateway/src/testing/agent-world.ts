@@ -1,10 +1,11 @@
 /** An agent with a kernel that only records, on the test's clock. Tests with real packets are in test/enforcement. */
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { HostResolver } from "@gatehouse/agent-core/dns/host-resolver";
 import { formatLogLine } from "@gatehouse/agent-core/log";
+import { RuntimeFolder } from "@gatehouse/agent-core/state/runtime-folder";
 import { StoppedClock } from "@gatehouse/agent-core/testing/stopped-clock";
 import type {
   ConfigurationContent,
@@ -12,6 +13,7 @@ import type {
   Membership,
 } from "@gatehouse/agent-protocol/gateway/configuration";
 import { Agent } from "../agent.ts";
+import { RuntimeCopy } from "../configuration/runtime-copy.ts";
 import { StateFolder } from "../configuration/state-folder.ts";
 import { AnswerFilter } from "../names/answer-filter.ts";
 import { EndpointHosts } from "../names/endpoint-hosts.ts";
@@ -44,12 +46,15 @@ export class AgentWorld {
   readonly #running: Agent[] = [];
   /** The path of the state folder. */
   readonly state: string;
+  /** The path of the runtime folder. */
+  readonly runtime: string;
   readonly signer = new ConfigurationSigner();
   readonly clock = new StoppedClock();
   readonly log: string[] = [];
 
   constructor(state: string) {
     this.state = state;
+    this.runtime = path.join(path.dirname(state), "run");
   }
 
   /** Starts an agent, on a new machine or on one with the state of an earlier agent. */
@@ -60,6 +65,7 @@ export class AgentWorld {
       wireGuard,
       forwarding: { interfaceName: wireGuard.name, keepsSource: false },
       folder: new StateFolder(this.state),
+      copy: new RuntimeCopy(new RuntimeFolder(this.runtime)),
       names: new LearnedNames(),
       filter: new AnswerFilter({ own: () => [], controlPlane: () => [] }),
       hosts: new EndpointHosts(new HostResolver(this.clock)),
@@ -79,6 +85,26 @@ export class AgentWorld {
       expiresAt: clock.now() + 60 * minuteMs,
       ...changes,
     });
+  }
+
+  /** Makes the state folder unavailable for writing, like a full disk. */
+  async fillDisk(): Promise<void> {
+    await rename(this.state, `${this.state}.full`);
+  }
+
+  async emptyDisk(): Promise<void> {
+    await rename(`${this.state}.full`, this.state);
+  }
+
+  /** Makes the runtime folder unavailable, which a file then replaces. */
+  async blockRuntimeFolder(): Promise<void> {
+    await rename(this.runtime, `${this.runtime}.away`);
+    await writeFile(this.runtime, "");
+  }
+
+  /** Returns the content of a file in the state folder. */
+  stored(file: "configuration.json" | "trust.json"): Promise<string> {
+    return readFile(path.join(this.state, file), "utf8");
   }
 
   /** Passes time, and waits for the work of the timers: the queue answers a later request after it. */

@@ -31,10 +31,11 @@ function processorSeconds(): number {
   return times.reduce((sum, hundredths) => sum + hundredths / 100, 0);
 }
 
-const [interfaceName = "", stateFolder = "", signingKey] = process.argv.slice(2);
+const [interfaceName = "", stateFolder = "", runtimeFolder = "", signingKey] = process.argv.slice(2);
 const { agent, folder, stop } = composeAgent({
   interfaceName,
   stateFolder,
+  runtimeFolder,
   keepsSource: false,
   programs,
   log: (message) => void process.stderr.write(`${message}\n`),

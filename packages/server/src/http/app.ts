@@ -42,6 +42,8 @@ import { forbidGuessing, guardEveryResponse } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 import { defaultStallMs, limitStalls } from "./stalled-responses.ts";
 import { createTlsServer, replaceCertificate } from "./tls-server.ts";
+import { UnsentBytes } from "./unsent-bytes.ts";
+import { limitUnsentBytes } from "./unsent-of-callers.ts";
 
 const defaultRequestTimeoutMs = 30_000;
 const keepAliveMs = 65_000;
@@ -127,6 +129,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   });
   limitStalls(app.server, stallMs);
   tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
+  limitUnsentBytes(app, new UnsentBytes(options.clock));
   readBodies(app, runner.evaluator);
   app.decorate("publicUrl", runner.publicUrl);
   app.decorateRequest("caller", undefined);

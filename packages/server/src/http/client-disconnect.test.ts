@@ -7,10 +7,13 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { expect, onTestFinished, test } from "vitest";
 import { createLog } from "../platform/log.ts";
 import type { Outcome } from "../platform/outcome.ts";
+import { TestClock } from "../testing/test-clock.ts";
 import { until } from "../testing/until.ts";
 import { observeRequests } from "./observation.ts";
 import { replyWithProblem } from "./problem.ts";
 import { replyWithOutcome } from "./replies.ts";
+import { UnsentBytes } from "./unsent-bytes.ts";
+import { limitUnsentBytes } from "./unsent-of-callers.ts";
 
 interface Line {
   readonly level: number;
@@ -25,12 +28,14 @@ type Version = "HTTP/1.1" | "HTTP/2";
 async function start(version: Version, outcome: Outcome) {
   const logged: Line[] = [];
   const waiting: (() => void)[] = [];
+  const unsent = new UnsentBytes(new TestClock());
   let failures = 0;
   const app = fastify({
     http2: version === "HTTP/2",
     loggerInstance: createLog("warn", { write: (line) => logged.push(JSON.parse(line)) }) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true }),
   } as object) as unknown as FastifyInstance; // the types differ for HTTP/2
+  limitUnsentBytes(app, unsent);
   observeRequests(app, { log: createLog("info", { write: (line) => logged.push(JSON.parse(line)) }) });
   app.setErrorHandler((error, request, reply) => {
     replyWithProblem(error, request, reply);
@@ -42,7 +47,7 @@ async function start(version: Version, outcome: Outcome) {
   });
   const url = await app.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => app.close());
-  return { url, logged, waiting, release: () => waiting.shift()?.(), failures: () => failures };
+  return { url, logged, waiting, release: () => waiting.shift()?.(), failures: () => failures, unsent };
 }
 
 /** Sends a request with a body. Returns the function that disconnects, and whether the response has begun. */
@@ -99,7 +104,7 @@ test.each([
 ])(
   "clients that disconnect after their bodies were read, and would get %s, cause no server error",
   async (_, outcome) => {
-    const { url, logged, waiting, release, failures } = await start("HTTP/1.1", outcome);
+    const { url, logged, waiting, release, failures, unsent } = await start("HTTP/1.1", outcome);
     const clients = Array.from({ length: 8 }, () => send("HTTP/1.1", url));
     await until("the requests have begun", () => waiting.length === clients.length);
     for (const { disconnect } of clients) disconnect();
@@ -107,5 +112,6 @@ test.each([
     for (const _client of clients) release();
     await until("the responses have failed", () => failures() === clients.length);
     expect(logged.map(({ msg, status }) => [msg, status])).toEqual(clients.map(() => ["request", 499]));
+    expect(unsent.bytes()).toBe(0);
   },
 );

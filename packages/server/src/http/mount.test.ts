@@ -19,6 +19,8 @@ import { replyWithProblem } from "./problem.ts";
 import { RateLimits } from "./rate-limits.ts";
 import { RequestTurns } from "./request-turns.ts";
 import { route } from "./route.ts";
+import { UnsentBytes } from "./unsent-bytes.ts";
+import { limitUnsentBytes } from "./unsent-of-callers.ts";
 
 const workOnTenant = operation({
   id: "workOnTenant",
@@ -73,6 +75,7 @@ beforeEach(() => {
       done();
     });
   });
+  limitUnsentBytes(app, new UnsentBytes(clock));
   readBodies(app, runner.evaluator);
   app.decorateRequest("caller", undefined);
   observeRequests(app, { log: testLog });

@@ -49,6 +49,7 @@ import { replyWithOutcome, replyWithPrepared } from "./replies.ts";
 import { cacheControlOf } from "./response-headers.ts";
 import type { Route } from "./route.ts";
 import { endTurn } from "./stream-turns.ts";
+import { holdUnsent, requireUnsentRoom } from "./unsent-of-callers.ts";
 import { compileBodyCheck, findNul, requireNoNul } from "./validation.ts";
 
 declare module "fastify" {
@@ -162,11 +163,15 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
         grantedTo(operation, caller),
       );
     const outcome = await inTurn(caller, reply, async (current, pauses) => {
+      // The request may have waited since its first check.
+      requireUnsentRoom(reply);
       const answered = await handler(callNow(current, pauses));
       const { tenantId } = caller;
       if (tenantId !== undefined && answered.kind === "prepared" && answered.answer.length > largeAnswerBytes) {
         options.runner.pace.answeredLargely(tenantId, operation.id);
       }
+      // Before it is hashed and compressed.
+      if (answered.kind === "prepared" && answered.answer.isLarge) holdUnsent(reply, answered.answer.content());
       const serialized = hasLargeBody(answered) ? await inSlices(caller, withSerializedBody(answered)) : answered;
       reply.header("cache-control", cacheControl(current.permissions.has("gateways:token")));
       return serialized;
@@ -260,8 +265,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
 const reservations = new WeakMap<FastifyRequest, () => void>();
 
 /**
- * Authenticates a request before its body is read. Also refuses bodies that exceed the tenant's memory, and long
- * requests for which the queue has no room.
+ * Authenticates a request before its body is read. Also refuses requests and bodies that exceed the tenant's memory,
+ * and long requests for which the queue has no room.
  */
 function onRequestOf(operation: Operation, options: MountOptions): onRequestHookHandler[] {
   const authentication = authenticationOf(operation, options);
@@ -269,6 +274,7 @@ function onRequestOf(operation: Operation, options: MountOptions): onRequestHook
   return [
     authentication,
     (request, reply, done) => {
+      requireUnsentRoom(reply);
       const tenantId = request.caller?.tenantId;
       const length = operation.method === "GET" ? 0 : bodyLengthOf(request, limit);
       // A longer body is refused before it is read.

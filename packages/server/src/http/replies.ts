@@ -16,6 +16,8 @@ import { readableOf } from "./readable-of.ts";
 import { contentTag, hasTag, tagOfHash } from "./response-headers.ts";
 import { allowStall, defaultStallMs } from "./stalled-responses.ts";
 import { endTurn } from "./stream-turns.ts";
+import { leastCountedBytes } from "./unsent-bytes.ts";
+import { holdUnsent } from "./unsent-of-callers.ts";
 
 const json = "application/json; charset=utf-8";
 
@@ -127,11 +129,18 @@ const writtenBytes = 65_536;
 
 /** Sends bytes. Many of them are written in slices, as fast as the client reads. */
 export function sendBytes(reply: FastifyReply, bytes: Buffer): FastifyReply {
-  if (bytes.length <= 4 * writtenBytes) return reply.send(bytes);
+  const { unsent } = reply.server;
+  holdUnsent(reply, bytes);
+  if (bytes.length <= 4 * writtenBytes) {
+    unsent.wrote(reply.raw, bytes.length);
+    return reply.send(bytes);
+  }
   async function* slices(): AsyncGenerator<Buffer> {
     for (let start = 0; start < bytes.length; start += writtenBytes) {
       if (start > 0) await turn();
-      yield bytes.subarray(start, start + writtenBytes);
+      const slice = bytes.subarray(start, start + writtenBytes);
+      unsent.wrote(reply.raw, slice.length);
+      yield slice;
     }
   }
   // The bytes are in memory, so the limit of all responses is enough.
@@ -159,7 +168,7 @@ function sendJson({ method }: Operation, reply: FastifyReply, text: string | Buf
   if (method === "GET" && !reply.hasHeader("ETag")) reply.header("ETag", contentTag(text));
   reply.header("Content-Type", json);
   // A short text is sent as it is.
-  return text.length <= writtenBytes
+  return text.length <= leastCountedBytes
     ? reply.send(text)
     : sendBytes(reply, typeof text === "string" ? Buffer.from(text) : text);
 }

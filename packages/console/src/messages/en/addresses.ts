@@ -6,7 +6,7 @@ export const addresses = {
   },
   edit: "Edit address “{{name}}”",
   empty: {
-    text: "An address is where devices reach a resource. Add the first one here or on the page of its resource.",
+    text: "An address is where devices reach a resource. Add the first one here or on its resource’s page.",
     title: "No addresses yet",
   },
   fields: {
@@ -26,7 +26,7 @@ export const addresses = {
     resourceType: "Resource type",
   },
   gateways: "Gateways for this address ({{count, number}})",
-  gatewaysEmpty: "Nobody can reach the address without a gateway. Connect one on the page of the resource.",
+  gatewaysEmpty: "Nobody can reach the address without a gateway. Connect one on the resource’s page.",
   noun: "addresses",
   submit: "Add",
   title: "Addresses",

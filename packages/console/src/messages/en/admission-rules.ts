@@ -103,6 +103,8 @@ export const admissionRules = {
   conditions: {
     agent: "the device runs the Gatehouse agent",
     agentNot: "the device runs another WireGuard app",
+    aPerson: "a {{name}}",
+    anPerson: "an {{name}}",
     country: "the source country is {{countries}}",
     countryNot: "the source country is not {{countries}}",
     dayFrom: "it is {{day}} or later in the week, starting on Sunday, in {{zone}}",
@@ -122,6 +124,8 @@ export const admissionRules = {
     hours: "it is between {{from}} and {{to}} in {{zone}}",
     hoursOvernight: "it is between {{from}} and {{to}} the next day in {{zone}}",
     or: "{{names}} or {{last}}",
+    person: "is {{person}}",
+    personNot: "is not {{person}}",
     sessionHours_one: "the user signed in on the device less than {{count}} hour ago",
     sessionHours_other: "the user signed in on the device less than {{count}} hours ago",
     sessionMinutes_one: "the user signed in on the device less than {{count}} minute ago",

@@ -36,7 +36,7 @@ export const deviceSessions = {
   },
   noEnd: "No end",
   notSignedInNote:
-    "A device can connect as soon as it is enrolled, even if nobody has signed in on it. To limit this, set a device session lifetime in the <a>settings</a>.",
+    "A device can connect as soon as it is enrolled and, where required, approved, even if nobody has signed in on it. To limit this, set a device session lifetime in the <a>settings</a>.",
   notListedNote:
     "Deactivated devices without a session, and devices that were enrolled with an enrolment key, are not listed.",
   noun: "device sessions",

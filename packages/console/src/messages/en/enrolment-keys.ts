@@ -1,8 +1,9 @@
 /** Keys with which servers are enrolled. */
 export const enrolmentKeys = {
   create: "Create enrolment key",
+  createIntro: "You can change only the name and the expiry later.",
   created: {
-    text: "Copy the key to the servers, and run <code>gatehouse-device enrol --key-file FILE</code> on each.",
+    text: "Copy the key to the devices, and run <code>gatehouse-device enrol --key-file FILE</code> on each.",
     title: "Enrolment key “{{name}}”",
   },
   delete: {
@@ -11,7 +12,7 @@ export const enrolmentKeys = {
   },
   edit: "Edit enrolment key “{{name}}”",
   empty: {
-    text: "Servers are enrolled with these keys, without a person. Create the first key for the user that the servers belong to.",
+    text: "Devices such as servers are enrolled with these keys, without a person. Create the first key for the user that the devices belong to.",
     title: "No enrolment keys yet",
   },
   fields: {
@@ -22,7 +23,7 @@ export const enrolmentKeys = {
     maxUses: "Maximum devices",
     maxUsesHelp: "The number of devices that the key can enrol.",
     nameExample: "Build servers",
-    nameHelp: "Name the key after the servers that use it.",
+    nameHelp: "Name the key after the devices that use it.",
     prefix: "Prefix",
     revoked: "Revoked",
     showDevices: "Show devices",
@@ -33,6 +34,8 @@ export const enrolmentKeys = {
     uses: "Devices enrolled",
     usesOf: "{{uses, number}} of {{count, number}}",
   },
+  intro:
+    "An enrolment key enrols devices such as servers, without a person. Enter the key on the device, with <code>gatehouse-device enrol --key-file FILE</code>.",
   noun: "enrolment keys",
   oneUser: "Select one user.",
   revoke: {

@@ -39,6 +39,7 @@ export const enrolmentLinks = {
   noMail:
     "This server sends no email. To send links by email, set <code>GATEHOUSE_SMTP_URL</code> and <code>GATEHOUSE_MAIL_FROM</code>.",
   person: "User",
+  selectPerson: "Select a user.",
   qr: "QR code of the link",
   revoke: "Revoke",
   revoked: "Link revoked",

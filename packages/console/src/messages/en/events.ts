@@ -101,6 +101,7 @@ export const events = {
     replaceTenantSettings: "Update settings",
     requireSignIn: "Require new sign-in",
     signInMyDevice: "Sign in on device",
+    updateUserSettings: "Update device limit and attributes",
   },
   /** The past forms of the verbs with which operations begin. Titles of events use them. */
   pastVerbs: {

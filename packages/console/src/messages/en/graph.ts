@@ -80,6 +80,7 @@ export const graph = {
   legend: {
     allowed: "Allowed",
     denied: "Denied",
+    gateways: "Gateways of a resource",
   },
   list: {
     gateways: "Gateways",

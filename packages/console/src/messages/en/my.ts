@@ -66,11 +66,11 @@ export const my = {
   connect: {
     command: "Command",
     copy: "Copy command",
-    intro: "If the Gatehouse device agent is installed on your Linux computer, connect the computer in three steps:",
+    intro: "If the Gatehouse device agent is installed on your Linux computer, connect the computer in two steps:",
     others: "For other computers, phones and tablets, select “Add device” under “My devices”.",
     stepApprove:
       "Open the link that the command prints, on any device. Compare the fingerprint, and approve. If the command prints a code instead, <a>enter the code</a>.",
-    stepDone: "The computer connects, and appears in the list of your devices.",
+    stepDone: "The computer then connects, and appears in the list of your devices.",
     stepRun: "Run this command on the computer. It needs administrator rights there.",
     title: "Connect a Linux computer",
   },

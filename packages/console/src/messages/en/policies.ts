@@ -115,6 +115,7 @@ export const policies = {
   },
   showAll: "Show all policies",
   title: "Policies",
+  typeFixed: "You cannot change the type of a policy later.",
   types: {
     INTERNET: "Internet",
     PRIVATE: "Private",

@@ -10,7 +10,8 @@ export const records = {
     before_one: "More than {{count, number}} day ago",
     before_other: "More than {{count, number}} days ago",
     byPolicies: "This list shows what policies allow, even if a gateway is offline.",
-    internet: "It contains resources only. <policies>Internet policies</policies> decide about other destinations.",
+    internet:
+      "Only resources are listed. <policies>Internet policies</policies> control access to other internet destinations.",
     more_one: "{{count, number}} more row. Check access to see all.",
     more_other: "{{count, number}} more rows. Check access to see all.",
     noDevice: "without a device",
@@ -19,11 +20,12 @@ export const records = {
     nothing: "Nothing can be reached",
     nothingText: "A policy must name the user, a group of the user or the device.",
     since: "Access began",
+    sinceNote: "To show when access began, Gatehouse compares it with the access 1, 7, 30 and 90 days ago.",
     unknown: "Before the history starts",
-    what: "Resources that policies allow now",
+    what: "Resources accessible now",
     who: "Users with access now",
-    within_one: "Within the last day",
-    within_other: "Within the last {{count, number}} days",
+    within_one: "Less than {{count, number}} day ago",
+    within_other: "Less than {{count, number}} days ago",
   },
   address: {
     address: "Address",
@@ -140,6 +142,8 @@ export const records = {
     users_one: "{{count, number}} user",
     users_other: "{{count, number}} users",
     withoutDevice: "without\u00a0a\u00a0device",
+    withoutDeviceNote:
+      "“Without a device” applies to decisions that name only the user. Connections through gateways always come from a device.",
   },
   form: {
     attention_one: "{{count, number}} field needs attention",
@@ -198,18 +202,19 @@ export const records = {
     title: "{{kind}} not found",
   },
   permissions: {
-    events: "Read events",
-    gatewayTokens: "Read gateway tokens",
+    events: "Events",
+    gatewayTokens: "Gateway tokens",
     help: {
       addresses: "Addresses of resources, and their gateways.",
       configuration:
-        "Export, plan and apply the configuration file. The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. Each record also needs the permission of its type.",
+        "Export, plan and apply the configuration file. The file contains groups, users, protocols, gateways, resources, admission rules, policies, identity providers and settings. You also need the permission for each type of record.",
       "access-tests": "Expectations about access that each change is checked against.",
       "admission-rules": "Conditions that policies require.",
       "api-keys": "API keys for people and programs. A key can only grant permissions that it holds.",
       "decisions:read": "See who can reach what, and preview changes.",
       devices: "Devices, their sessions and tokens, and enrolment keys.",
-      "events:read": "Events and the sign-in log, with export. Reverts also need the permissions of the change.",
+      "events:read":
+        "Events and the sign-in log, with export. To revert a change, you also need permission to make it.",
       gateways: "Gateways, their site settings and keys. Tokens have a separate permission.",
       "gateways:token": "Secrets with which gateways connect. Anyone who has a token can impersonate the gateway.",
       groups: "Groups of users.",
@@ -224,7 +229,7 @@ export const records = {
     },
     nouns: {
       addresses: "Addresses",
-      configuration: "Configuration",
+      configuration: "Configuration file",
       "access-tests": "Access tests",
       "admission-rules": "Admission rules",
       "api-keys": "API keys",
@@ -240,6 +245,7 @@ export const records = {
       users: "Users",
       webhooks: "Webhooks",
     },
+    nonexistent: "This permission does not exist",
     queryAccess: "Check access",
     read: "Read",
     readNoun: "Read {{noun}}",

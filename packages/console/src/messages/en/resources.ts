@@ -57,7 +57,7 @@ export const resources = {
     disconnectTitle: "Disconnect “{{gateway}}” from “{{resource}}”",
     empty: "Nobody can reach a resource without a gateway. Connect a gateway that reaches its addresses.",
     gateway: "Gateway",
-    help: "Devices reach the resource through the first of these gateways that is online. You can change the gateway selection on the page of the resource.",
+    help: "Devices reach the resource through the first of these gateways that is online. You can change the gateway selection on the resource’s page.",
     label: "Gateways",
     moveDown: "Move {{name}} down",
     moveUp: "Move {{name}} up",
@@ -84,7 +84,7 @@ export const resources = {
     unreachable: "Unreachable",
   },
   title: "Resources",
-  typeHelp: "Policies of the same type apply to the resource.",
+  typeHelp: "Policies of the same type apply to the resource. You cannot change the type later.",
   typeOptions: {
     INTERNET: "Internet: any public destination",
     PRIVATE: "Private: on your own network",

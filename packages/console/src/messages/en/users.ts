@@ -30,7 +30,7 @@ export const users = {
     group: "Group",
     reactivate: "Reactivate",
     reactivateNote:
-      "Restores the access of the users and of their devices. Earlier invitation links stay revoked. Create new links on the pages of users who have no passkey yet.",
+      "Restores the access of the users and of their devices. Earlier invitation links stay revoked. Create new links on the page of each user who has no passkey yet.",
   },
   deactivate: {
     done: "User deactivated and devices disconnected",
@@ -69,6 +69,8 @@ export const users = {
     maxDevices: "Device limit",
     maxDevicesByGroups: "The largest limit of the user’s groups",
     maxDevicesHelp: "Leave empty to use the largest limit of the user’s groups.",
+    maxDevicesHelpWithLimit: "Leave empty to use the largest limit of the user’s groups: {{limit, number}}.",
+    maxDevicesOwn: "The user’s own limit",
     role: "Role",
     roles: "Roles",
     rolesHelp: "Roles that are assigned directly. Groups can give further roles.",

@@ -153,7 +153,7 @@ function ResourceField({ value, onChange, error }: CustomFieldProps) {
     <Stack gap="xs">
       <Group align="flex-end" gap="xs" wrap="nowrap">
         <Select
-          label={t("accessTests.fields.target")}
+          label={t("accessTests.fields.destination")}
           data={[
             { value: "resource", label: t("accessTests.resourceTypes.resource") },
             { value: "address", label: t("accessTests.resourceTypes.address") },

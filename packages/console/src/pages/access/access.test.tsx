@@ -43,19 +43,15 @@ const denied = sample("AccessDecision", {
   }),
 });
 
-test.each([
-  ["can", t("access.question.when")],
-  ["what", t("access.question.reachWhen")],
-  ["who", t("access.question.when")],
-])("the time has a word on a phone in the view %s", async (view, word) => {
+test.each(["can", "what", "who"])("the time has a word of its own on a phone in the view %s", async (view) => {
   openConsole(`/access?view=${view}`);
   const region = await screen.findByRole("region", { name: t("access.query.region") });
-  expect(region.querySelector(".when")?.getAttribute("data-word")).toBe(word);
+  expect(region.querySelector(".when")?.getAttribute("data-word")).toBe(t("access.question.when"));
 });
 
 describe("whether someone can reach a resource", () => {
   test("shows a default that applies as a value, and only what is missing as a placeholder", async () => {
-    openConsole("/access");
+    openConsole(`/access?user=${userId}`);
     const looksLikeValue = async (name: string) => {
       const field = await screen.findByRole("combobox", { name });
       return field.closest(".effective-default") !== null;
@@ -63,6 +59,13 @@ describe("whether someone can reach a resource", () => {
     expect(await looksLikeValue(t("access.query.device"))).toBe(true);
     expect(await looksLikeValue(t("access.query.user"))).toBe(false);
     expect(await looksLikeValue(t("access.query.resource"))).toBe(false);
+  });
+
+  test("has a placeholder for the device until a user is chosen", async () => {
+    openConsole("/access");
+    const device = await screen.findByRole("combobox", { name: t("access.query.device") });
+    expect(device.closest(".effective-default")).toBeNull();
+    expect(device.getAttribute("placeholder")).toBe(t("access.query.devicePlaceholder"));
   });
 
   test("asks for a decision with its explanation, and shows the policy that allows access", async () => {
@@ -93,7 +96,22 @@ describe("whether someone can reach a resource", () => {
     panel.getByText(
       t("access.evaluated.matchedThrough", { matches: t("access.matches.group", { name: "Engineering" }) }),
     );
-    panel.getByText(t("access.evaluated.others", { count: 2 }));
+    const type = t("access.evaluated.types.PRIVATE");
+    await panel.findByText(t("access.evaluated.othersOfType", { count: 2, type }));
+  });
+
+  test.each([
+    ["AUTOMATIC", /\(spread\)/],
+    ["MANUAL", /^(?!.*spread)/],
+  ] as const)("says whether devices are spread over the gateways: %s", async (loadBalancingMode, note) => {
+    const gateways = ["Berlin", "Madrid"].map((name) => ({ id: newId(), name }));
+    mockApi.answer("post", "/access/v1/evaluation", { ...allowed, context: { ...allowed.context, gateways } });
+    mockApi.answer("get", "/tenants/resources/{id}", sample("Resource", { id: resourceId, loadBalancingMode }));
+    openConsole(`/access?user=${userId}&device=${deviceId}&resource=${resourceId}`);
+    const panel = await findPanel(t("access.decision.title"));
+    const isSpread = loadBalancingMode === "AUTOMATIC";
+    const label = t(`access.decision.fields.${isSpread ? "gatewaysOfDevice" : "gateways"}`);
+    expect((await panel.findByText(label)).parentElement?.textContent).toMatch(note);
   });
 
   test("says until when access is allowed: not the end of the hour, but the end of the working day", async () => {
@@ -407,7 +425,7 @@ describe("the query", () => {
     mockApi.answer("post", "/access/v1/evaluation", denied);
     const user = openConsole(`/access?user=${userId}&resource=${resourceId}`);
     await findPanel(t("access.decision.title"));
-    await user.click(screen.getByRole("radio", { name: t("access.views.who") }));
+    await user.click(screen.getByRole("tab", { name: t("access.views.who") }));
     await waitFor(() => expect(currentPath()).toBe(`/access?user=${userId}&resource=${resourceId}&view=who`));
     await waitFor(() => expect(mockApi.received("listPastAccess")).toHaveLength(1));
   });

@@ -25,6 +25,7 @@ import { MissingFacts, type NearestMiss } from "./missing-facts.tsx";
 import { nextOpening, type Opening, zoneOf } from "./next-opening.ts";
 import { Observed } from "./observed.tsx";
 import { OfflineGateways, PostureNote } from "./obstacles.tsx";
+import { useResource } from "./use-resource.ts";
 
 interface DecisionAnswerProps {
   readonly query: AccessSearch;
@@ -58,9 +59,14 @@ export function DecisionAnswer({ query, allowed }: DecisionAnswerProps) {
     <Stack aria-busy={isPlaceholderData} style={{ opacity: isPlaceholderData ? 0.6 : 1 }}>
       <Verdict decision={data} query={query} from={query.at === "" ? new Date() : new Date(query.at)} />
       {data.decision && data.context.policy !== undefined && allowed?.(data.context.policy.id)}
-      <Policies decision={data} />
+      <Policies decision={data} query={query} />
     </Stack>
   );
+}
+
+/** The id of the resource that the decision is about; empty if there is none. */
+function resourceOf({ context }: Decision, { byAddress, resource }: AccessSearch): string {
+  return context.resource?.id ?? (byAddress ? "" : resource);
 }
 
 interface VerdictProps {
@@ -70,10 +76,14 @@ interface VerdictProps {
   readonly from: Date;
 }
 
-function Verdict({ decision: { decision, context }, query, from }: VerdictProps) {
+function Verdict({ decision: answer, query, from }: VerdictProps) {
+  const { decision, context } = answer;
   const { byAddress, user, device } = query;
   const { reason, reasons, policy, resource, gateways, explanation } = context;
   const changesAt = explanation?.changesAt;
+  const resourceId = resourceOf(answer, query);
+  // Each device has its own order of gateways that devices are spread over.
+  const isSpread = useResource(resourceId)?.loadBalancingMode === "AUTOMATIC" && (gateways ?? []).length > 1;
   const isUnreachable = reasons.includes("no_reachable_gateway");
   const miss = explanation?.nearestMiss;
   const rule = explanation?.policies.find((considered) => considered.policy.id === miss?.policy?.id)?.rule;
@@ -115,8 +125,20 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
               ? []
               : [
                   {
-                    label: t("access.decision.fields.gateways"),
-                    value: <RecordLinks path="gateways" records={gateways} />,
+                    label:
+                      isSpread && device !== ""
+                        ? t("access.decision.fields.gatewaysOfDevice")
+                        : t("access.decision.fields.gateways"),
+                    value: (
+                      <>
+                        <RecordLinks path="gateways" records={gateways} />
+                        {isSpread && (
+                          <Text span inherit c="dimmed">
+                            {` ${t("access.found.spread")}`}
+                          </Text>
+                        )}
+                      </>
+                    ),
                   },
                 ]),
             ...(changesAt === undefined || !decision
@@ -145,9 +167,7 @@ function Verdict({ decision: { decision, context }, query, from }: VerdictProps)
           </section>
         )}
         <SharedAddresses shared={explanation?.sharedAddresses} />
-        {(!decision || isUnreachable) && (
-          <OfflineGateways resource={resource?.id ?? (byAddress ? "" : query.resource)} />
-        )}
+        {(!decision || isUnreachable) && <OfflineGateways resource={resourceId} />}
       </Stack>
     </Panel>
   );
@@ -167,8 +187,14 @@ function openingOf(
   return isClosed === true ? nextOpening(conditions, from) : undefined;
 }
 
-function Policies({ decision }: { readonly decision: Decision }) {
+interface PoliciesProps {
+  readonly decision: Decision;
+  readonly query: AccessSearch;
+}
+
+function Policies({ decision, query }: PoliciesProps) {
   const explanation = decision.context.explanation;
+  const type = useResource(resourceOf(decision, query))?.type;
   if (explanation === undefined) return null;
   const { policies, otherPolicies } = explanation;
   const isDecided = policies.some(({ outcome }) => outcome === "decided");
@@ -185,7 +211,7 @@ function Policies({ decision }: { readonly decision: Decision }) {
           role="group"
           aria-label={t("access.evaluated.region")}
         >
-          <Table className="record-table stacks tall-rows">
+          <Table className="record-table stacks">
             <Table.Thead>
               <Table.Tr>
                 <Table.Th>{t("access.evaluated.columns.policy")}</Table.Th>
@@ -213,7 +239,9 @@ function Policies({ decision }: { readonly decision: Decision }) {
       )}
       {otherPolicies > 0 && (
         <Text size="sm" c="dimmed" mt="sm">
-          {t("access.evaluated.others", { count: otherPolicies })}
+          {type === undefined
+            ? t("access.evaluated.others", { count: otherPolicies })
+            : t("access.evaluated.othersOfType", { count: otherPolicies, type: t(`access.evaluated.types.${type}`) })}
         </Text>
       )}
     </Panel>

@@ -6,15 +6,11 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLinks } from "../../records/record-link.tsx";
 import type { NearestMiss } from "./missing-facts.tsx";
+import { useResource } from "./use-resource.ts";
 
 /** @param resource empty if the destination is not a resource */
 export function OfflineGateways({ resource }: { readonly resource: string }) {
-  const canRead = usePermission("resources:read");
-  const { data } = useQuery({
-    queryKey: ["/tenants/resources/{id}", resource, "gateways"],
-    enabled: canRead && resource !== "",
-    queryFn: ({ signal }) => api.get("/tenants/resources/{id}", { path: { id: resource }, signal }),
-  });
+  const data = useResource(resource);
   // Traffic to the internet needs no gateway.
   if (data === undefined || data.type === "INTERNET") return null;
   const { gateways } = data;

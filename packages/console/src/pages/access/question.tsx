@@ -38,7 +38,8 @@ export function Question({ query, change }: QuestionProps) {
     person: <Person query={query} change={change} />,
     device: <Device query={query} change={change} />,
     thing: <Thing query={query} change={change} />,
-    verb: <span className="verb" />,
+    // On a narrow screen, the verb ends the question, and the time stands below it.
+    verb: <span className="verb" data-mark={t("access.question.mark")} />,
     when: <When query={query} isOpen={isOpen} toggle={() => setOpen(!isOpen)} controls={circumstances} />,
   };
   const message =
@@ -63,10 +64,9 @@ interface WhenProps {
 }
 
 function When({ query, isOpen, toggle, controls }: WhenProps) {
-  // On a narrow screen, each field needs a word. The verb, which has no field, shares the line of the time.
-  const word = query.view === "what" ? t("access.question.reachWhen") : t("access.question.when");
+  // On a narrow screen, each field needs a word.
   return (
-    <span className="when" data-word={word}>
+    <span className="when" data-word={t("access.question.when")}>
       <span className="when-field">
         <InputBase
           component="button"
@@ -185,8 +185,15 @@ function Device({ query: { view, user, device }, change }: QuestionProps) {
       path="/tenants/devices"
       label={t("access.query.device")}
       isLabelHidden
-      placeholder={view === "what" ? t("access.query.deviceAny") : t("access.query.deviceNone")}
-      className="effective-default"
+      placeholder={
+        user === ""
+          ? t("access.query.devicePlaceholder")
+          : view === "what"
+            ? t("access.query.deviceAny")
+            : t("access.query.deviceNone")
+      }
+      // The default applies to a user.
+      {...(user === "" ? {} : { className: "effective-default" })}
       query={user === "" ? {} : { "filter[user.id]": user }}
       value={device}
       onChange={(id) => change({ device: id })}

@@ -150,6 +150,18 @@ describe("the builder of conditions", () => {
   });
 });
 
+test("the text of a rule breaks after logical operators, and not inside a comparison", async () => {
+  const text = 'user.department == "Sales" &&\n  device.posture.osUpToDate == true || !device.agent';
+  const rule = sample("AdmissionRule", { id: newId(), name: "Staff", type: "CUSTOM", rule: text });
+  mockApi.answer("get", "/tenants/admission-rules/{id}", rule);
+  openConsole(`/admission-rules/${rule.id}`);
+  const code = await waitFor(() => document.querySelector("pre.value") ?? expect.fail("no text of the rule"));
+  expect(code.textContent).toBe(text);
+  expect([...code.querySelectorAll(".whole-condition")].map(({ textContent }) => textContent)).toContain(
+    "  device.posture.osUpToDate == true ||",
+  );
+});
+
 describe("the review of a changed rule", () => {
   const rule = sample("AdmissionRule", {
     id: newId(),

@@ -111,14 +111,26 @@ const endsInPreposition = /\b(?:at|by|for|from|in|of|on|to|with)$/;
 /** The state at the end of a label. "Not" stands before it: "disk not encrypted", "is not admin". */
 const state = /\b(?:\w+ed|up to date|active|compliant|on|running)$|(?<=^is )/;
 
+const people = "admin|intern|guest|student|owner|partner|leader|member|nurse|employee";
+const peopleEndings = "[cst]tor|strator|visor|inee|loper|nager|rker|neer|ician|ultant|ountant|istant";
+/** A label that says what a person is, such as "external contractor" or "is admin". Other labels are states. */
+const person = new RegExp(String.raw`^(is )?((?:[\w ]+ )?(?:${people}|\w+(?:${peopleEndings})))$`);
+/** "An" stands before these. */
+const vowel = /^(?!eu|uni|us)[aeiou]/;
+
 /**
- * Formats a condition such as "not contractor" or "managed by “company”". The label is lower case, and a text value is
- * quoted.
+ * Formats a condition such as "not a contractor" or "managed by “company”". The label is lower case, and a text
+ * value is quoted.
  */
-function formatFactCondition({ name: fact, comparison, value }: FactCondition): string {
+function formatFactCondition({ kind, name: fact, comparison, value }: FactCondition): string {
   const name = formatFactInText(fact);
+  const [, is, noun] = (kind === "user" && person.exec(name)) || [];
   const isEquality = comparison === "==" || comparison === "!=";
-  if (isEquality && typeof value === "boolean") return value === (comparison === "==") ? name : formatNot(name);
+  if (isEquality && typeof value === "boolean") {
+    const isMet = value === (comparison === "==");
+    if (noun !== undefined) return formatPerson(noun, isMet, is !== undefined);
+    return isMet ? name : formatNot(name);
+  }
   const words =
     typeof value === "string" && !/^\d+(?:\.\d+)*$/.test(value)
       ? t("common.quoted", { text: value })
@@ -132,6 +144,13 @@ function formatFactCondition({ name: fact, comparison, value }: FactCondition): 
     comparison: t(`admissionRules.builder.comparisons.${comparisonKeys[comparison]}`),
     value: words,
   });
+}
+
+/** Such as "a contractor", "not an intern" or "is not an admin". */
+function formatPerson(name: string, isMet: boolean, hasVerb: boolean): string {
+  const someone = t(`admissionRules.conditions.${vowel.test(name) ? "anPerson" : "aPerson"}`, { name });
+  if (hasVerb) return t(`admissionRules.conditions.${isMet ? "person" : "personNot"}`, { person: someone });
+  return isMet ? someone : t("admissionRules.conditions.factNot", { name: someone });
 }
 
 function formatNot(name: string): string {

@@ -1,5 +1,5 @@
 import { permissions, rolePermissions } from "@gatehouse/contract/permissions";
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { expect, test, vi } from "vitest";
 import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
@@ -34,6 +34,24 @@ test("the presets with names of roles have the permissions of these roles", asyn
     const held = dialog.getAllByRole<HTMLInputElement>("checkbox").filter(({ checked }) => checked);
     expect(held).toHaveLength(rolePermissions[type].length);
   }
+});
+
+test("the presets of roles have the order of the list of roles, and the help is a description", async () => {
+  openConsole("/api-keys?new=1");
+  const dialog = await findDialog(t("apiKeys.create"));
+  const presets = dialog.getByRole("group", { name: t("apiKeys.presets.label") });
+  const names = within(presets).getAllByRole("button");
+  const counts = names.slice(0, 4).map(({ textContent }) => Number(/\d+/.exec(textContent ?? "")?.[0]));
+  expect(counts).toEqual([...counts].sort((one, other) => other - one));
+  expect(dialog.getByText(t("apiKeys.presets.label")).className).toContain("InputWrapper-description");
+});
+
+test("rows of the table are nouns, and their checkboxes have the verb", async () => {
+  openConsole("/api-keys?new=1");
+  const dialog = await findDialog(t("apiKeys.create"));
+  const rows = dialog.getAllByRole("rowheader").map(({ firstChild }) => firstChild?.textContent ?? "");
+  expect(rows.filter((row) => /^(?:Read|Write)/.test(row))).toEqual([]);
+  dialog.getByRole("checkbox", { name: "Read Events" });
 });
 
 test("a key can expire after a number of days", async () => {

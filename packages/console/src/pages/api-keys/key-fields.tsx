@@ -59,10 +59,11 @@ const managedByCode: readonly Permission[] = [
 /** Roles without a preset: a key is not an owner, and few programs count users. */
 const otherRoles: readonly RoleType[] = ["OWNER", "BILLING"];
 
-/** The permissions of the roles and of a common purpose, as a start for a selection. */
+/** The permissions of the roles, in the order of the list of roles, and of a common purpose. They start a selection. */
 const presets = [
   ...rolesByPrivilege
     .filter((type) => rolePermissions[type].length > 0 && !otherRoles.includes(type))
+    .sort((one, other) => rolePermissions[other].length - rolePermissions[one].length)
     .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
   { label: t("apiKeys.presets.infrastructure"), permissions: managedByCode },
 ];

@@ -90,6 +90,7 @@ function Apply() {
   return (
     <Panel title={t("configuration.apply.title")}>
       <Stack gap="sm">
+        <Intro>{t("configuration.apply.intro")}</Intro>
         <Warning>{t("configuration.apply.text")}</Warning>
         <DiscardNotice unsaved={unsaved} />
         <Textarea

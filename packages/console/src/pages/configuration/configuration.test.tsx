@@ -45,6 +45,13 @@ test("plans a document, draws the difference, and applies exactly what was plann
   ]);
 });
 
+test("says what a plan does before it warns", async () => {
+  openConsole("/configuration");
+  const intro = await screen.findByText(t("configuration.apply.intro"));
+  const warning = screen.getByText(t("configuration.apply.text"));
+  expect(intro.compareDocumentPosition(warning) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+});
+
 test("a plan of another text is not applied", async () => {
   mockApi.answer("post", "/tenants/configuration/plan", plan);
   const user = openConsole("/configuration");

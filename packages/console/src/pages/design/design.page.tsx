@@ -1,7 +1,9 @@
 /** The design system: tokens, statuses, kinds and controls. */
 import { Button, Group, SimpleGrid, Stack, Table, Text, Title } from "@mantine/core";
 import { useEffect } from "react";
+import { usePageSets } from "../../app/page-sets.ts";
 import { Warning } from "../../app/warning.tsx";
+import { compareText } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Kind, kindsWithIcon } from "../../records/kind-icon.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
@@ -13,10 +15,13 @@ export function DesignPage() {
   useEffect(() => {
     document.title = t("common.documentTitle", { title: t("design.title") });
   }, []);
+  const kinds = usePageSets()
+    .filter(({ path }) => kindsWithIcon.includes(path))
+    .sort((one, other) => compareText(one.title, other.title));
   return (
     <Stack>
       <Title order={1}>{t("design.title")}</Title>
-      <SimpleGrid cols={{ base: 1, md: 2 }} className="panels" style={{ alignItems: "start" }}>
+      <SimpleGrid cols={{ base: 1, md: 2 }} className="panels">
         <Panel title={t("design.surfaces")}>
           <Group>
             {surfaces.map((token) => (
@@ -41,10 +46,10 @@ export function DesignPage() {
         <Panel title={t("design.kinds")}>
           <Table className="record-table">
             <Table.Tbody>
-              {kindsWithIcon.map((kind) => (
-                <Table.Tr key={kind}>
+              {kinds.map(({ path, title }) => (
+                <Table.Tr key={path}>
                   <Table.Td>
-                    <Kind of={kind}>{kind}</Kind>
+                    <Kind of={path}>{title}</Kind>
                   </Table.Td>
                 </Table.Tr>
               ))}

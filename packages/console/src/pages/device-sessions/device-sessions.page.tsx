@@ -11,7 +11,7 @@ import {
   StateOfDeviceSession,
 } from "../../records/device-session-state.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
-import { notSignedInText } from "../../records/not-signed-in-note.tsx";
+import { notSignedInText } from "../../records/not-signed-in-text.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 

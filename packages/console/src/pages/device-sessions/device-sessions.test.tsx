@@ -19,7 +19,8 @@ test("only a session that has begun can have no end, and the page says why other
   const rowOf = async (name: string) => within(await screen.findByRole("row", { name: new RegExp(name) }));
   (await rowOf("Laptop")).getByText(t("deviceSessions.noEnd"));
   expect((await rowOf("Phone")).queryByText(t("deviceSessions.noEnd"))).toBeNull();
-  screen.getByText(/^A device can connect as soon as it is enrolled/);
+  // A device that awaits approval is in the list too.
+  screen.getByText(/^A device can connect as soon as it is enrolled and, where required, approved/);
 });
 
 test("the list is filtered by a person, whom the filter finds", async () => {

@@ -14,7 +14,7 @@ import { factOf } from "../../records/fact.tsx";
 import type { Field } from "../../records/form-fields.tsx";
 import { Literals } from "../../records/literals.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
-import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
+import { notSignedInText } from "../../records/not-signed-in-text.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { type Fact, Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -112,12 +112,8 @@ function sessionFacts(device: Device): readonly Fact[] {
   return [
     {
       label: t("devices.fields.session"),
-      value: (
-        <>
-          <StateOfDeviceSession session={{ state, ...end }} />
-          {state === "not-signed-in" && <NotSignedInNote />}
-        </>
-      ),
+      value: <StateOfDeviceSession session={{ state, ...end }} />,
+      note: state === "not-signed-in" ? notSignedInText : undefined,
     },
     { label: t("devices.fields.signedIn"), value: <RelativeTime at={signedInAt} /> },
     // A deactivation ends a session without a time.

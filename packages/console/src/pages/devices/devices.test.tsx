@@ -190,6 +190,18 @@ describe("the dialog that adds a device", () => {
     expect(dialog.getByRole("button", { name: t("enrolmentLinks.createFor") }).dataset.variant).toBe("default");
   });
 
+  test("asks for a user only if an invitation link is to be created", async () => {
+    const user = openConsole("/devices?new=1");
+    const dialog = await findDialog(t("devices.add.label"));
+    const field = dialog.getByRole("combobox", { name: t("enrolmentLinks.person") });
+    expect(field.hasAttribute("required")).toBe(false);
+    expect(dialog.queryByText(t("enrolmentLinks.selectPerson"))).toBeNull();
+    await click(user, t("enrolmentLinks.createFor"));
+    await dialog.findByText(t("enrolmentLinks.selectPerson"));
+    expect(field.getAttribute("aria-invalid")).toBe("true");
+    expect(mockApi.writes()).toEqual([]);
+  });
+
   test("closes only by the button of the link while it shows the link", async () => {
     mockApi.signInPerson(permissions);
     const link = sample("NewEnrolmentLink", {

@@ -6,7 +6,6 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { Literals } from "../../records/literals.tsx";
-import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -77,16 +76,14 @@ function Actions({ enrolmentKey, etag }: { readonly enrolmentKey: EnrolmentKey; 
   return (
     <>
       {status === "revoked" ? (
-        <MoreActions>
-          <DeleteRecord
-            title={t("enrolmentKeys.delete.title", { name })}
-            effect={t("enrolmentKeys.delete.effect")}
-            path={`/tenants/enrolment-keys/${id}`}
-            etag={etag}
-            changesAccess={false}
-            done={() => void navigate({ to: "/enrolment-keys" })}
-          />
-        </MoreActions>
+        <DeleteRecord
+          title={t("enrolmentKeys.delete.title", { name })}
+          effect={t("enrolmentKeys.delete.effect")}
+          path={`/tenants/enrolment-keys/${id}`}
+          etag={etag}
+          changesAccess={false}
+          done={() => void navigate({ to: "/enrolment-keys" })}
+        />
       ) : (
         <>
           <ReviewedButton

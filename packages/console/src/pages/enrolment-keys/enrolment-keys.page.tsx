@@ -7,6 +7,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { textWithCode } from "../../messages/text-with-code.tsx";
+import { GuideLink } from "../../records/guide-link.tsx";
 import { Literals } from "../../records/literals.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
@@ -86,6 +87,12 @@ const definition: ListDefinition<EnrolmentKey> = {
   },
 };
 
+const purpose = (
+  <>
+    {textWithCode("enrolmentKeys.intro")} <GuideLink to="device#enrol-servers" />
+  </>
+);
+
 export function EnrolmentKeysListPage() {
   const navigate = useNavigate();
   const [created, setCreated] = useState<{ readonly id: string; readonly name: string; readonly key: string }>();
@@ -93,6 +100,7 @@ export function EnrolmentKeysListPage() {
     <>
       <RecordList
         title={t("enrolmentKeys.title")}
+        note={purpose}
         definition={definition}
         actions={
           <NewButton
@@ -101,6 +109,11 @@ export function EnrolmentKeysListPage() {
             dialog={(close) => (
               <RecordForm
                 title={t("enrolmentKeys.create")}
+                intro={
+                  <>
+                    {purpose} {t("enrolmentKeys.createIntro")}
+                  </>
+                }
                 fields={newKeyFields}
                 initial={newKey}
                 submitLabel={t("common.create")}

@@ -25,7 +25,7 @@ export function ChangedFields({
   const changes = changedFields(before, after).filter(({ field }) => !hidden.includes(field));
   if (changes.length === 0) return <Text c="dimmed">{t("events.changes.same")}</Text>;
   return (
-    <Table className="record-table changes">
+    <Table className="record-table">
       <Table.Thead>
         <Table.Tr>
           <Table.Th>{t("events.changes.field")}</Table.Th>

@@ -42,6 +42,33 @@ test("an effect can name several devices with the same name, in a table with exp
   expect(roles).toEqual(["table", ...head, "rowgroup", ...row]);
 });
 
+test.each([
+  ["a user without a device", "user", 1],
+  ["devices only", "device", 0],
+] as const)("an effect on %s explains access without a device if it names it", async (_name, kind, notes) => {
+  const id = newId();
+  mockApi.answer("get", "/tenants/events", pageOf([sample("Event", { id, operation: "createPolicy", target })]));
+  const lost = { users: 0, devices: 0, sites: 0, resources: 0, internet: false, pairs: 0 };
+  const subjects = [{ kind, id: newId(), name: "ann@example.com" }];
+  const resources = [{ id: newId(), name: "Wiki" }];
+  const group = { change: "gained", before: "never", after: "always", internet: false } as const;
+  mockApi.answer(
+    "get",
+    "/tenants/events/{id}/effect",
+    sample("EventEffect", {
+      event: id,
+      gained: { ...lost, users: 1, resources: 1, pairs: 1 },
+      lost,
+      groupCount: 1,
+      groups: [{ ...group, subjects, subjectCount: 1, resources, resourceCount: 1 }],
+      brokenTests: [],
+    }),
+  );
+  openConsole(`/events/${id}`);
+  await screen.findByRole("table", { name: t("records.effect.region") });
+  expect(screen.queryAllByText(t("records.effect.withoutDeviceNote"))).toHaveLength(notes);
+});
+
 test("an effect that is being computed is announced, and read again until it is complete", async () => {
   const id = newId();
   mockApi.answer("get", "/tenants/events", pageOf([sample("Event", { id, operation: "createPolicy", target })]));

@@ -8,6 +8,7 @@ test.each([
   ["sourceIps", "Source IPs"],
   ["url", "URL"],
   ["createDomain", "Add domain"],
+  ["updateUserSettings", "Update device limit and attributes"],
 ])("%s reads %s", (operation, words) => {
   expect(formatOperation(operation)).toBe(words);
 });

@@ -36,9 +36,9 @@ export function explainSync({ state }: GatewaySync): string {
   }
 }
 
-/** The delay of the gateway, or the time that the last change took. "–" if the gateway has no target yet. */
-export function formatLag({ state, lagMs }: GatewaySync): string {
-  if (lagMs === null) return "–";
+/** The delay of the gateway, or the time that the last change took. Undefined if the gateway has no target yet. */
+export function formatLag({ state, lagMs }: GatewaySync): string | undefined {
+  if (lagMs === null) return undefined;
   const duration = formatDuration(lagMs);
   return state === "applied" ? duration : t("gateways.sync.behind", { duration });
 }

@@ -59,13 +59,13 @@ test("shows the last report of the gateway as rows, with times in the format of 
   const user = openConsole(`/gateways/${id}`);
   const panel = await findPanel(t("gateways.sync.title"));
   await click(user, t("gateways.sync.lastReport.show"));
-  const row = (key: "status" | "heartbeat" | "firstApplied" | "error") =>
-    panel.getByText(t(`gateways.sync.lastReport.${key}`)).nextElementSibling?.textContent;
+  const row = (label: string) => panel.getByText(label).nextElementSibling?.textContent;
   await panel.findByText(t("gateways.sync.lastReport.NOT_REACHABLE"));
-  expect(row("status")).toBe(t("gateways.sync.lastReport.NOT_REACHABLE"));
-  expect(row("heartbeat")).toBe(formatRelativeTime(lastOnline, Date.now()));
-  expect(row("firstApplied")).toBe(formatRelativeTime(deployedOn, Date.now()));
-  expect(row("error")).toBe("The port is in use");
+  expect(row(t("gateways.sync.lastReport.status"))).toBe(t("gateways.sync.lastReport.NOT_REACHABLE"));
+  // The names of these times are those of the panel "About", which shows the same times.
+  expect(row(t("gateways.fields.lastOnline"))).toBe(formatRelativeTime(lastOnline, Date.now()));
+  expect(row(t("gateways.fields.deployedOn"))).toBe(formatRelativeTime(deployedOn, Date.now()));
+  expect(row(t("gateways.sync.lastReport.error"))).toBe("The port is in use");
   expect(panel.queryByText(/\dZ/)).toBeNull();
 });
 

@@ -79,10 +79,14 @@ function bodyOf(values: Values) {
 }
 
 /** The value of the networks, and what it means if they are not listed. */
-function describeNetworks(networks: Settings["networks"]): Pick<Fact, "value" | "note"> {
-  if (networks === null) return { value: t("gateways.settings.notSet"), note: t("gateways.settings.networksDerived") };
-  if (networks.length === 0) return { value: t("common.none"), note: t("gateways.settings.networksEmpty") };
-  return { value: networks.join(", ") };
+function describeNetworks(networks: Settings["networks"]): Pick<Fact, "value" | "none" | "note"> {
+  const value = networks?.join(", ");
+  if (networks === null) {
+    return { value, none: t("gateways.settings.notSet"), note: t("gateways.settings.networksDerived") };
+  }
+  return networks.length === 0
+    ? { value, none: t("common.none"), note: t("gateways.settings.networksEmpty") }
+    : { value };
 }
 
 interface GatewaySettingsPanelProps {
@@ -129,7 +133,8 @@ export function GatewaySettingsPanel({ id, name }: GatewaySettingsPanelProps) {
             },
             {
               label: t("gateways.settings.relayPort"),
-              value: settings.relayPort ?? t("gateways.settings.noRelay"),
+              value: settings.relayPort,
+              none: t("gateways.settings.noRelay"),
             },
           ]}
         />

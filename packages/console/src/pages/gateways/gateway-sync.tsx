@@ -8,6 +8,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { Absent } from "../../records/absent.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
@@ -96,9 +97,9 @@ function LastReport({ report: { status, error, lastOnline, deployedOn } }: { rea
       tone={tones[status]}
       words={t(`gateways.sync.lastReport.${status}`)}
       facts={[
-        { label: t("gateways.sync.lastReport.heartbeat"), value: <RelativeTime at={lastOnline} /> },
+        { label: t("gateways.fields.lastOnline"), value: <RelativeTime at={lastOnline} /> },
         {
-          label: t("gateways.sync.lastReport.firstApplied"),
+          label: t("gateways.fields.deployedOn"),
           value: <RelativeTime at={deployedOn} never={t("gateways.fields.deployedNever")} />,
         },
         ...(error === undefined ? [] : [{ label: t("gateways.sync.lastReport.error"), value: error }]),
@@ -165,7 +166,7 @@ function SyncState({ sync }: { readonly sync: GatewaySync }) {
 }
 
 function Point({ point, none }: { readonly point: GatewaySync["wanted"]; readonly none: string }) {
-  if (point === null) return <Text c="dimmed">{none}</Text>;
+  if (point === null) return <Absent>{none}</Absent>;
   return (
     <RichText
       message="gateways.sync.point"

@@ -69,10 +69,8 @@ export function GroupPage() {
                 { label: t("groups.fields.maxDevices"), value: group.maxDevices },
                 {
                   label: t("groups.fields.deviceSessionLifetime"),
-                  value:
-                    group.deviceSessionLifetime === undefined
-                      ? t("groups.noSessionLifetime")
-                      : formatDuration(group.deviceSessionLifetime),
+                  value: group.deviceSessionLifetime !== undefined && formatDuration(group.deviceSessionLifetime),
+                  none: t("groups.noSessionLifetime"),
                 },
                 { label: t("groups.fields.roles"), value: group.roles.map(({ name }) => name).join(", ") },
                 { label: t("groups.fields.idpMapping"), value: group.idpMapping.join(", ") },

@@ -13,6 +13,9 @@ import { headingId } from "./heading-id.ts";
 /** References to decision records, which the console does not show, such as ` ([0141](decisions/0141-my-page.md))`. */
 const decisions = /\s\(\[\d{4}\]\(decisions\/[^)]*\)(?:,\s\[\d{4}\]\(decisions\/[^)]*\))*\)/g;
 
+/** Headings stand out from the text by their size, by their depth. */
+const headingSizes: Readonly<Record<number, string>> = { 2: "1.1875rem", 3: "1rem" };
+
 /** Links to a heading show it below the bar at the top of the page. */
 const belowHeader = "calc(var(--app-shell-header-height) + var(--mantine-spacing-md))";
 
@@ -40,6 +43,7 @@ function Block({ token }: { readonly token: Token }): ReactNode {
       return (
         <Title
           order={Math.min(depth, 6) as TitleOrder}
+          size={headingSizes[depth] ?? "md"}
           id={headingId(text)}
           mt={depth === 2 ? "md" : "xs"}
           style={{ scrollMarginTop: belowHeader }}

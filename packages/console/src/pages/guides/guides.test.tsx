@@ -45,6 +45,20 @@ describe("a guide", () => {
     expect(headingId("`gatehouse login`: what's new?")).toBe("gatehouse-login-whats-new");
   });
 
+  test("has headings that are larger than its text, by their depth", async () => {
+    openConsole("/guides/device");
+    const article = within(await screen.findByRole("article"));
+    const sizeOf = (level: number) =>
+      Number.parseFloat(
+        article.getAllByRole("heading", { level })[0]?.style.getPropertyValue("--title-fz") ??
+          expect.fail("no heading"),
+      );
+    expect(sizeOf(2)).toBeGreaterThan(1.1);
+    expect(sizeOf(2)).toBeGreaterThan(sizeOf(3));
+    // The text has 0.875rem.
+    expect(sizeOf(3)).toBeGreaterThan(0.9);
+  });
+
   test("leads to other guides, and leaves out decision records", async () => {
     openConsole("/guides/console");
     const article = within(await screen.findByRole("article"));

@@ -28,7 +28,7 @@ export function ConnectSteps() {
     <Stack>
       {installation !== undefined && <LoopbackNote url={url} about="command" />}
       <Intro>{t("my.connect.intro")}</Intro>
-      <List type="ordered" spacing="sm" pr="md">
+      <List type="ordered" spacing="sm">
         <List.Item>
           {t("my.connect.stepRun")}
           <Stack mt={6} gap="xs">
@@ -44,8 +44,8 @@ export function ConnectSteps() {
             elements={{ a: <Anchor href="/console/code" inherit underline="always" /> }}
           />
         </List.Item>
-        <List.Item>{t("my.connect.stepDone")}</List.Item>
       </List>
+      <Intro>{t("my.connect.stepDone")}</Intro>
     </Stack>
   );
 }

@@ -227,3 +227,15 @@ test.each([
 ] as const)("says %o in words", (missing, words) => {
   expect(formatMissing(missing as Parameters<typeof formatMissing>[0], "192.0.2.7")).toMatch(words);
 });
+
+test("a person connects a Linux computer in the steps that the person takes, as wide as the panel", async () => {
+  openConsole("/my");
+  const panel = await findPanel(t("my.connect.title"));
+  const steps = panel.getAllByRole("listitem");
+  expect(steps).toHaveLength(2);
+  const result = panel.getByText(t("my.connect.stepDone"));
+  expect(result.closest("li")).toBeNull();
+  expect(result.className).toContain("intro");
+  const list = steps[0]?.closest<HTMLElement>("ol");
+  expect(list?.getAttribute("style") ?? "").not.toMatch(/padding|margin/);
+});

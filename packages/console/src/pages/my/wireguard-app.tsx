@@ -180,7 +180,7 @@ export function UpdateDialog({ device, close, updated }: UpdateDialogProps) {
       <Stack>
         <Intro>{t("my.app.updateIntro")}</Intro>
         {error !== null && <ProblemNotice error={error} />}
-        <List type="ordered" spacing="sm" pr="md">
+        <List type="ordered" spacing="sm">
           <List.Item>
             {t("my.app.chooseStep")}
             <Group mt={6}>

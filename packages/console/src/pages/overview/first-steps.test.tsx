@@ -51,11 +51,14 @@ test("a new tenant starts with the gateway, and loads no step before it is opene
   const steps = await checklist();
   steps.getByText(counts(0));
   expect(steps.getAllByRole("button", { expanded: false })).toHaveLength(5);
+  for (const button of steps.getAllByRole("button", { expanded: false })) {
+    expect(button.querySelectorAll(".lucide-chevron-right")).toHaveLength(1);
+  }
   expect(steps.queryByRole("textbox")).toBeNull();
   const item = (await opener("gateway")).closest("li");
   expect(item?.getAttribute("aria-current")).toBe("step");
   await user.click(await opener("gateway"));
-  await steps.findByRole("textbox", { name: new RegExp(t("overview.firstSteps.gateway.name")) });
+  await steps.findByRole("textbox", { name: new RegExp(t("common.name")) });
 });
 
 test("is the only part of the page that offers the first gateway, unless it is not shown", async () => {
@@ -82,7 +85,7 @@ test("creates a gateway in place, and shows how to deploy it", async () => {
   });
   const user = openConsole("/overview");
   await user.click(await opener("gateway"));
-  await fill(user, new RegExp(t("overview.firstSteps.gateway.name")), "Berlin");
+  await fill(user, new RegExp(t("common.name")), "Berlin");
   await click(user, t("gateways.create"));
   const step = await content("gateway");
   await step.findByText(t("gateways.deploy.waiting"));
@@ -97,7 +100,7 @@ test("completes a step from the records, announces it, and opens the next one wi
   });
   const user = openConsole("/overview");
   await user.click(await opener("gateway"));
-  await fill(user, new RegExp(t("overview.firstSteps.gateway.name")), "Berlin");
+  await fill(user, new RegExp(t("common.name")), "Berlin");
   await click(user, t("gateways.create"));
   const steps = await checklist();
   await steps.findByText(t("overview.firstSteps.completed", { step: title("gateway"), counts: counts(1) }));

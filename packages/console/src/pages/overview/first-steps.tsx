@@ -196,8 +196,7 @@ function OneStep({ step, isDone, isNext, isOpen, lacksResource, open, toggle }: 
               {t(`overview.firstSteps.${step}.title`)}
               {isDone && <span className="unseen"> {t("overview.firstSteps.done")}</span>}
             </Text>
-            {/* The next step shows its text and a button that opens it, so an arrow would contradict one of them. */}
-            {!isNext && <Arrow size={16} aria-hidden />}
+            <Arrow size={16} aria-hidden />
           </Group>
         </UnstyledButton>
       </Title>

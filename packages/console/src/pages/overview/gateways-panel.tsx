@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { compareText } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -139,7 +140,7 @@ function Syncs({ all }: { readonly all: readonly Gateway[] }) {
                 </Table.Td>
                 <Table.Td visibleFrom="xl">{formatGenerations(sync)}</Table.Td>
                 <Table.Td visibleFrom="xl" className="one-line">
-                  {sync === undefined ? "…" : formatLag(sync)}
+                  {sync === undefined ? "…" : (formatLag(sync) ?? absent)}
                 </Table.Td>
               </Table.Tr>
             ))}

@@ -31,16 +31,6 @@ export function useLastDevices() {
   });
 }
 
-/** The number of devices that wait for an administrator. */
-export function useAwaitingCount() {
-  return useQuery({
-    queryKey: [devices.path, "awaiting approval"],
-    queryFn: async ({ signal }) => (await devices.read({ "filter[approval]": "pending", limit: 1 }, signal)).total,
-    refetchInterval: refreshMs,
-    enabled: usePermission("devices:read"),
-  });
-}
-
 export function useUserCount() {
   return useQuery({
     queryKey: [users.path, "count"],

@@ -6,6 +6,7 @@ import { paged } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { formatNumber, uncapitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { useAwaitingCount } from "../../records/awaiting-devices.ts";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -17,7 +18,7 @@ import { formatTarget, nameOfTarget } from "../events/format-target.ts";
 import { ClosedAddresses, Finding, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
-import { mostDevices, useAwaitingCount, useLastDevices, useTestResults } from "./overview-queries.ts";
+import { mostDevices, useLastDevices, useTestResults } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 import { Summary } from "./summary.tsx";
 

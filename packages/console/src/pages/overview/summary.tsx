@@ -3,10 +3,10 @@ import { Anchor, Paper, Skeleton, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { formatList, formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { useAwaitingCount } from "../../records/awaiting-devices.ts";
 import { Status } from "../../records/status.tsx";
 import {
   mostDevices,
-  useAwaitingCount,
   useFindings,
   useGateways,
   useLastDevices,

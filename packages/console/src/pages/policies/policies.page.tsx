@@ -45,6 +45,7 @@ export function PoliciesListPage() {
             dialog={(close) => (
               <RecordForm
                 title={t(`policies.createTitles.${value}`)}
+                intro={t("policies.typeFixed")}
                 fields={policyFields(value)}
                 initial={newPolicy}
                 submitLabel={t("common.create")}

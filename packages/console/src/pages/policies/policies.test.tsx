@@ -61,6 +61,16 @@ describe("the list of policies", () => {
     expect(mockApi.received("listPolicies")[0]?.query).toMatchObject({ "filter[type]": "PRIVATE", sort: "order" });
   });
 
+  test("has the icon of a policy before each name, whatever the action", async () => {
+    const denial = sample("Policy", { name: "Contractors stay out", active: true, action: false });
+    mockApi.answer("get", "/tenants/policies", pageOf([policy, denial]));
+    openConsole("/policies");
+    await screen.findByRole("link", { name: denial.name });
+    const icons = [...document.querySelectorAll(".policy-name svg")].map((icon) => icon.getAttribute("class"));
+    expect(icons).toHaveLength(2);
+    expect(new Set(icons).size).toBe(1);
+  });
+
   test("reads the policies of the chosen access type", async () => {
     const user = openConsole("/policies");
     await screen.findByText(t("policies.empty.PRIVATE"));
@@ -265,7 +275,7 @@ describe("the page of a policy", () => {
     expect(scope.getByRole("link", { name: "Office hours" }).getAttribute("href")).toBe(
       `/console/admission-rules/${officeHours.id}`,
     );
-    scope.getByText('now.getHours("Europe/Berlin") >= 8');
+    expect(scope.getByText('now.getHours("Europe/Berlin") >= 8').className).toContain("whole-condition");
     scope.getByText(t("policies.scope.anyGateway"));
   });
 

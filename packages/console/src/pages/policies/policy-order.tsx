@@ -2,7 +2,7 @@
 import { Badge, Button, Group, Paper, Stack, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { defaultRangeExtractor, type Range, useWindowVirtualizer } from "@tanstack/react-virtual";
-import { ArrowDown, ArrowUp, Ban } from "lucide-react";
+import { ArrowDown, ArrowUp } from "lucide-react";
 import { type CSSProperties, memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { usePermission } from "../../app/session.ts";
 import type { ListPreferences } from "../../lists/list-preferences.ts";
@@ -250,7 +250,7 @@ const PolicyRow = memo(function PolicyRow(props: PolicyRowProps) {
       {canMove ? <Grip id={id} name={name} kind="policy" move={move} dropAt={dropAt} /> : canDrop && <span />}
       <span className="place">{place + 1}</span>
       <span className="policy-name">
-        <Kind of="policies" icon={policy.action ? undefined : Ban}>
+        <Kind of="policies">
           <span>
             <Link to={`/policies/${id}`}>
               <bdi>{name}</bdi>

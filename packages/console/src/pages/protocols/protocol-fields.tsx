@@ -28,7 +28,7 @@ export const protocolFields: readonly Field[] = [
   {
     kind: "custom",
     name: "networkProtocols",
-    label: t("protocols.fields.ports"),
+    label: t("protocols.fields.protocolsAndPorts"),
     render: (props) => <PortsField {...props} />,
     format: (value) =>
       (value as readonly Line[]).map(({ protocol, port }) => [protocol, port].filter(Boolean).join(" ")).join(", "),
@@ -72,7 +72,7 @@ function PortsField({ value, onChange, error }: CustomFieldProps) {
             w={110}
           />
           <TextInput
-            label={number === undefined ? t("protocols.fields.ports") : t("protocols.fields.portsLine", { number })}
+            label={number === undefined ? t("protocols.fields.port") : t("protocols.fields.portLine", { number })}
             placeholder={protocol === "ICMP" ? t("protocols.fields.portNone") : t("protocols.fields.portPlaceholder")}
             disabled={protocol === "ICMP"}
             value={protocol === "ICMP" ? "" : port}

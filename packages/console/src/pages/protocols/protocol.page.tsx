@@ -1,3 +1,4 @@
+import type { ItemAt } from "@gatehouse/client/calls";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { paged } from "../../app/api.ts";
@@ -5,14 +6,16 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
-import { MoreActions } from "../../records/more-actions.tsx";
-import { RecordLinks } from "../../records/record-link.tsx";
+import { PanelTable } from "../../records/panel-table.tsx";
+import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, PanelNote, RecordPage } from "../../records/record-page.tsx";
 import { useRecord } from "../../records/use-record.ts";
 import { formatKind, formatPorts, type Protocol } from "./protocol-fields.tsx";
 
 const path = "/tenants/protocols/{id}";
 const resources = paged("/tenants/resources");
+
+type Resource = ItemAt<"/tenants/resources">;
 
 export function ProtocolPage() {
   const { id = "" } = useParams({ strict: false });
@@ -44,6 +47,13 @@ export function ProtocolPage() {
   );
 }
 
+/** The addresses of a resource that use the protocol. */
+function addressesWith(id: string, addresses: Resource["addresses"]) {
+  return addresses
+    .filter(({ protocols }) => protocols.some((protocol) => protocol.id === id))
+    .map((address) => ({ id: address.id, name: address.address }));
+}
+
 function Uses({ id }: { readonly id: string }) {
   const canRead = usePermission("resources:read");
   const { data } = useQuery({
@@ -65,7 +75,20 @@ function Uses({ id }: { readonly id: string }) {
           }}
         />
       ) : (
-        <RecordLinks path="resources" records={data.data} />
+        <PanelTable
+          rows={data.data}
+          columns={[
+            {
+              title: t("common.name"),
+              cell: ({ id: resource, name }) => <RecordLink to={`/resources/${resource}`}>{name}</RecordLink>,
+            },
+            {
+              title: t("resources.addresses.label"),
+              isBelow: true,
+              cell: ({ addresses }) => <RecordLinks path="addresses" records={addressesWith(id, addresses)} />,
+            },
+          ]}
+        />
       )}
       {data.total > data.data.length && ` ${t("common.andMore", { count: data.total - data.data.length })}`}
     </Panel>
@@ -77,15 +100,13 @@ function Actions({ protocol, etag }: { readonly protocol: Protocol; readonly eta
   const navigate = useNavigate();
   if (!canWrite || protocol.type !== "CUSTOM") return null;
   return (
-    <MoreActions>
-      <DeleteRecord
-        title={t("protocols.delete.title", { name: protocol.name })}
-        effect={t("protocols.delete.effect")}
-        path={`/tenants/protocols/${protocol.id}`}
-        etag={etag}
-        changesAccess={false}
-        done={() => void navigate({ to: "/protocols" })}
-      />
-    </MoreActions>
+    <DeleteRecord
+      title={t("protocols.delete.title", { name: protocol.name })}
+      effect={t("protocols.delete.effect")}
+      path={`/tenants/protocols/${protocol.id}`}
+      etag={etag}
+      changesAccess={false}
+      done={() => void navigate({ to: "/protocols" })}
+    />
   );
 }

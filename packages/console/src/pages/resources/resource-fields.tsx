@@ -13,26 +13,25 @@ const description: Field = { kind: "long-text", name: "description", label: t("c
 /** The type of a resource never changes. Its addresses are added and removed one at a time. */
 export const editedFields: readonly Field[] = [name, description];
 
-const typeAndAddresses: readonly Field[] = [
-  {
-    kind: "choice",
-    name: "type",
-    label: t("common.type"),
-    description: t("resources.typeHelp"),
-    options: [
-      { value: "PRIVATE", label: t("resources.typeOptions.PRIVATE") },
-      { value: "SAAS", label: t("resources.typeOptions.SAAS") },
-      { value: "INTERNET", label: t("resources.typeOptions.INTERNET") },
-    ],
-  },
-  {
-    kind: "custom",
-    name: "addresses",
-    label: t("resources.addresses.label"),
-    render: (props) => <AddressesField {...props} />,
-    format: (value) => formatAddresses(value as readonly NewAddress[]), // as the field makes them
-  },
-];
+const typeField: Field = {
+  kind: "choice",
+  name: "type",
+  label: t("common.type"),
+  description: t("resources.typeHelp"),
+  options: [
+    { value: "PRIVATE", label: t("resources.typeOptions.PRIVATE") },
+    { value: "SAAS", label: t("resources.typeOptions.SAAS") },
+    { value: "INTERNET", label: t("resources.typeOptions.INTERNET") },
+  ],
+};
+
+const addressesField: Field = {
+  kind: "custom",
+  name: "addresses",
+  label: t("resources.addresses.label"),
+  render: (props) => <AddressesField {...props} />,
+  format: (value) => formatAddresses(value as readonly NewAddress[]), // as the field makes them
+};
 
 const gatewaysField: Field = {
   kind: "records",
@@ -42,9 +41,13 @@ const gatewaysField: Field = {
   path: "/tenants/gateways",
 };
 
-/** @param canReadGateways without the permission, the form does not offer gateways */
+/**
+ * The addresses are a part of the form with a heading, so that single fields come before them.
+ *
+ * @param canReadGateways without the permission, the form does not offer gateways
+ */
 export function newFields(canReadGateways: boolean): readonly Field[] {
-  return [name, ...typeAndAddresses, ...(canReadGateways ? [gatewaysField] : []), description];
+  return [name, typeField, ...(canReadGateways ? [gatewaysField] : []), addressesField, description];
 }
 
 export const newResource: Values = {

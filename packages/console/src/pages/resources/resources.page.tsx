@@ -13,6 +13,7 @@ import { orderGateways } from "../../records/gateway-order.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { ValueNote } from "../../records/value-note.tsx";
 import { formatResourceType } from "./format-resource-type.ts";
 import { newFields, newResource, newResourceChanges } from "./resource-fields.tsx";
 import { ResourceStatus } from "./resource-status.tsx";
@@ -64,11 +65,7 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
           {(type !== "INTERNET" || gateways.length > 0) && (
             <RecordLinks path="gateways" records={orderGateways(gateways, loadBalancingMode)} />
           )}
-          {type === "INTERNET" && (
-            <Text size="xs" c="dimmed" className="cell-note">
-              {t("resources.gateways.ifPolicy")}
-            </Text>
-          )}
+          {type === "INTERNET" && <ValueNote>{t("resources.gateways.ifPolicy")}</ValueNote>}
         </>
       ),
     },

@@ -3,15 +3,18 @@ import type { ResultOf } from "@gatehouse/client/calls";
 import { Button, Code, Skeleton, Stack, Text, Title } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useQuery } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { type ReactNode, useEffect, useState } from "react";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission, useSession } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
+import { useAwaitingCount } from "../../records/awaiting-devices.ts";
 import type { DurationLimits } from "../../records/duration-field.tsx";
 import { type Field, formatValue, type Values } from "../../records/form-fields.tsx";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { RecordForm } from "../../records/record-form.tsx";
+import { RecordLink } from "../../records/record-link.tsx";
 import { Facts, Panel, PanelNote } from "../../records/record-page.tsx";
 
 const path = "/tenants/settings";
@@ -130,6 +133,21 @@ export function SettingsPage() {
   );
 }
 
+/** @param awaiting the number of devices that await approval */
+function noteOf(name: string, values: Values, awaiting: number): ReactNode {
+  if (name === "configurationLifetime") return t("settings.agentsNote");
+  if (name === "deviceSessionLifetime") return t("settings.groupsDiffer");
+  // A change of the setting leaves devices that wait as they are.
+  if (name !== "deviceApproval" || values.deviceApproval === true || awaiting === 0) return undefined;
+  return (
+    <RichText
+      message="settings.stillAwaiting"
+      values={{ count: awaiting }}
+      elements={{ link: <RecordLink to="/device-approvals" inText /> }}
+    />
+  );
+}
+
 interface SettingsPanelProps {
   readonly part: Part;
   readonly values: Values;
@@ -139,6 +157,7 @@ interface SettingsPanelProps {
 function SettingsPanel({ part, values, etag }: SettingsPanelProps) {
   const canWrite = usePermission("settings:write");
   const [editing, { open, close }] = useDisclosure(false);
+  const { data: awaiting = 0 } = useAwaitingCount();
   return (
     <Panel
       title={part.title}
@@ -157,7 +176,7 @@ function SettingsPanel({ part, values, etag }: SettingsPanelProps) {
             field.kind === "duration" && values[field.name] === null
               ? t("settings.unlimited")
               : formatValue(field, values[field.name]),
-          note: field.name === "configurationLifetime" ? t("settings.agentsNote") : undefined,
+          note: noteOf(field.name, values, awaiting),
         }))}
       />
       {editing && (

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import { choose, click, fill, findPanel, openConsole, waitForDialogToClose } from "../../testing/console-page.tsx";
 import { etag, mockApi, problem } from "../../testing/mock-api.ts";
-import { sample } from "../../testing/sample.ts";
+import { pageOf, sample } from "../../testing/sample.ts";
 
 const settings = {
   configurationLifetime: 86_400,
@@ -27,6 +27,32 @@ test("says that the names of the tenant are fixed", async () => {
   openSettings();
   const tenant = await findPanel(t("settings.tenant"));
   tenant.getByText(t("settings.fixedNames"));
+});
+
+test("says that devices still await approval if new ones need none, and that groups can differ", async () => {
+  mockApi.answer("get", "/tenants/devices", ({ query }) =>
+    pageOf(query["filter[approval]"] === "pending" ? [sample("Device"), sample("Device")] : []),
+  );
+  openSettings();
+  const agents = await findPanel(t("settings.agents"));
+  agents.getByText(t("settings.groupsDiffer"));
+  const link = await agents.findByRole("link", { name: "await approval" });
+  expect(link.getAttribute("href")).toBe("/console/device-approvals");
+  expect(link.closest("dd")?.textContent).toMatch(/^No2 devices/);
+});
+
+test("says nothing about devices that wait if new ones need approval", async () => {
+  mockApi.answer("get", "/tenants/devices", pageOf([sample("Device")]));
+  mockApi.answer(
+    "get",
+    "/tenants/settings",
+    sample("TenantSettings", { ...settings, deviceApproval: "administrator" }),
+  );
+  openConsole("/settings");
+  const agents = await findPanel(t("settings.agents"));
+  await waitFor(() => expect(mockApi.received("listDevices")).toHaveLength(1));
+  await mockApi.settled();
+  expect(agents.queryByRole("link")).toBeNull();
 });
 
 test("explains the expiry of configurations at their lifetime", async () => {

@@ -14,6 +14,7 @@ import {
 } from "../../testing/console-page.tsx";
 import { mockApi, problem } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
+import { readInvitations } from "./read-invitations.ts";
 
 test("asks before a pasted list is dropped", async () => {
   const user = openConsole("/users?new=1");
@@ -27,6 +28,16 @@ test("asks before a pasted list is dropped", async () => {
   expect(field.value).toBe("ann@example.com, 4711");
   await click(user, t("records.form.discard"));
   await waitForDialogToClose();
+});
+
+test("shows how a name is written", async () => {
+  openConsole("/users?new=1");
+  await findDialog(t("users.invite.title"));
+  const field = await screen.findByRole<HTMLTextAreaElement>("textbox", { name: t("users.invite.emails") });
+  const [, example = ""] = field.placeholder.split(": ");
+  expect(readInvitations(example).invitees).toEqual([
+    { email: "ann@example.com", firstName: "Ann", lastName: "Example" },
+  ]);
 });
 
 test("asks for an email address if the text has none", async () => {

@@ -158,7 +158,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
             <Textarea
               label={t("users.invite.emails")}
               description={t("users.invite.emailsHelp")}
-              placeholder={t("common.example", { value: "ann@example.com" })}
+              placeholder={t("common.example", { value: "Ann Example <ann@example.com>" })}
               autosize
               minRows={5}
               maxRows={14}

@@ -1,5 +1,5 @@
 /** The sessions of a user's devices, for administrators. */
-import { Stack } from "@mantine/core";
+import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
@@ -8,7 +8,7 @@ import { t } from "../../messages/i18n.ts";
 import { absent } from "../../records/absent.tsx";
 import { EndOfDeviceSession, formatSessionEnd, StateOfDeviceSession } from "../../records/device-session-state.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
-import { NotSignedInNote } from "../../records/not-signed-in-note.tsx";
+import { notSignedInText } from "../../records/not-signed-in-text.tsx";
 import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
@@ -65,7 +65,11 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
               },
             ]}
           />
-          {data.data.some(({ state }) => state === "not-signed-in") && <NotSignedInNote />}
+          {data.data.some(({ state }) => state === "not-signed-in") && (
+            <Text size="sm" c="dimmed">
+              {notSignedInText}
+            </Text>
+          )}
           <RequireSignIn target={{ kind: "user", id: user.id, name: user.email ?? user.id }} size="xs" />
         </Stack>
       )}

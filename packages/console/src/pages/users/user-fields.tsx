@@ -25,14 +25,18 @@ export const rolesField: Field = {
   path: "/tenants/roles",
 };
 
-export const userFields: readonly Field[] = [
+/** @param limitOfGroups the largest device limit of the user's groups; undefined if it is unknown */
+export const userFields = (limitOfGroups: number | undefined): readonly Field[] => [
   { kind: "text", name: "firstName", label: t("users.fields.firstName") },
   { kind: "text", name: "lastName", label: t("users.fields.lastName") },
   {
     kind: "number",
     name: "maxDevices",
     label: t("users.fields.maxDevices"),
-    description: t("users.fields.maxDevicesHelp"),
+    description:
+      limitOfGroups === undefined
+        ? t("users.fields.maxDevicesHelp")
+        : t("users.fields.maxDevicesHelpWithLimit", { limit: limitOfGroups }),
     min: 0,
     max: 1000,
   },

@@ -1,23 +1,19 @@
 /** The passkeys and sessions of a user, for administrators. */
 import { Button, Group, Stack } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
-import { formatNumber } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Intro } from "../../records/intro.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { useAction } from "../../records/use-record.ts";
+import { formatPasskeyCount, usePasskeyCount } from "./passkey-count.ts";
 import type { User } from "./user-fields.tsx";
 
 export function UserSignIn({ user: { id, email = id } }: { readonly user: User }) {
   const canWrite = usePermission("users:write");
-  const { data: passkeys } = useQuery({
-    queryKey: ["/tenants/users/{id}/passkeys", id],
-    queryFn: () => api.get("/tenants/users/{id}/passkeys", { path: { id } }),
-  });
-  const reset = passkeys?.length === 0 ? "sessionsAndLinks" : "passkeys";
+  const passkeys = usePasskeyCount(id);
+  const reset = passkeys === 0 ? "sessionsAndLinks" : "passkeys";
   const end = useAction({
     run: () => api.delete("/tenants/users/{id}/sessions", { path: { id } }),
     done: t("signIn.user.endSessionsDone"),
@@ -30,7 +26,8 @@ export function UserSignIn({ user: { id, email = id } }: { readonly user: User }
             facts={[
               {
                 label: t("signIn.account.passkeys"),
-                value: passkeys.length === 0 ? t("common.none") : formatNumber(passkeys.length),
+                value: passkeys > 0 && formatPasskeyCount(passkeys),
+                none: t("common.none"),
               },
             ]}
           />

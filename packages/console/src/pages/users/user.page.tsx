@@ -1,4 +1,4 @@
-import { Badge, Button, Group } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { api } from "../../app/api.ts";
@@ -9,13 +9,11 @@ import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
-import { StatusOfDevice } from "../../records/device-status.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { formatFact } from "../../records/format-fact.ts";
 import { MoreActions } from "../../records/more-actions.tsx";
-import { PanelTable } from "../../records/panel-table.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
-import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
+import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
@@ -23,12 +21,15 @@ import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { useEditing } from "../../records/use-editing.ts";
 import { readRecord, useAction, useRecord } from "../../records/use-record.ts";
+import { formatDeviceLimit, useDeviceLimitOfGroups } from "./device-limit.ts";
 import { EnrolmentLinks } from "./enrolment-links.tsx";
 import { MailWarning } from "./mail-state.tsx";
+import { RolesOf } from "./roles-of-user.tsx";
 import { TransferOwnership } from "./transfer-ownership.tsx";
 import { UserApiKeys, useApiKeysOf } from "./user-api-keys.tsx";
 import { userChanges } from "./user-changes.ts";
 import { UserDeviceSessions } from "./user-device-sessions.tsx";
+import { UserDevices } from "./user-devices.tsx";
 import { groupsField, rolesField, type User, userFields, userValues } from "./user-fields.tsx";
 import { fullName } from "./user-name.ts";
 import { UserSignIn } from "./user-sign-in.tsx";
@@ -65,15 +66,16 @@ export function UserPage() {
 }
 
 function About({ user }: { readonly user: User }) {
+  const limitOfGroups = useDeviceLimitOfGroups(user.id);
   return (
     <>
       <Panel title={t("common.about")}>
         <Facts
           facts={[
             { label: t("common.name"), value: fullName(user) },
-            { label: t("users.fields.roles"), value: user.roles.length > 0 && <Roles user={user} /> },
+            { label: t("users.fields.roles"), value: user.roles.length > 0 && <RolesOf user={user} /> },
             { label: t("users.fields.groups"), value: <RecordLinks path="groups" records={user.groups} /> },
-            { label: t("users.fields.maxDevices"), value: user.maxDevices ?? t("users.fields.maxDevicesByGroups") },
+            { label: t("users.fields.maxDevices"), ...formatDeviceLimit(user.maxDevices, limitOfGroups) },
             { label: t("users.fields.lastConnection"), value: <RelativeTime at={user.lastConnection} /> },
             { label: t("common.created"), value: <RelativeTime at={user.createdAt} /> },
             ...(user.status === "pending"
@@ -104,36 +106,10 @@ function About({ user }: { readonly user: User }) {
             empty={{ title: t("devices.empty.title"), text: t("users.devices.empty"), guide: "device#enrol" }}
           />
         ) : (
-          <PanelTable
-            rows={user.devices}
-            columns={[
-              {
-                title: t("common.name"),
-                cell: ({ id, name }) => <RecordLink to={`/devices/${id}`}>{name}</RecordLink>,
-              },
-              { title: t("common.status"), cell: (device) => <StatusOfDevice device={device} /> },
-              {
-                title: t("users.fields.lastConnection"),
-                isBelow: true,
-                cell: ({ lastConnection }) => <RelativeTime at={lastConnection} />,
-              },
-            ]}
-          />
+          <UserDevices devices={user.devices} />
         )}
       </Panel>
     </>
-  );
-}
-
-function Roles({ user }: { readonly user: User }) {
-  return (
-    <Group gap="xs">
-      {user.roles.map(({ id, name }) => (
-        <Badge key={id} variant="default" tt="none">
-          {name}
-        </Badge>
-      ))}
-    </Group>
   );
 }
 
@@ -155,6 +131,7 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
     // The form keeps the roles with which it opened.
     refetchOnWindowFocus: false,
   });
+  const limitOfGroups = useDeviceLimitOfGroups(user.id);
   const at = `/tenants/users/${user.id}`;
   const name = user.email ?? user.id;
   // Offer mail only after the server has confirmed that it sends mail.
@@ -234,7 +211,11 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
       {editing && roles.data !== undefined && (
         <RecordForm
           title={t("users.edit", { name })}
-          fields={[...userFields, ...(canReadGroups ? [groupsField] : []), ...(canReadRoles ? [rolesField] : [])]}
+          fields={[
+            ...userFields(limitOfGroups),
+            ...(canReadGroups ? [groupsField] : []),
+            ...(canReadRoles ? [rolesField] : []),
+          ]}
           initial={userValues(user, roles.data)}
           submitLabel={t("common.save")}
           plan={(values, before) => userChanges(at, before, values)}

@@ -1,17 +1,18 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { rolesByPrivilege } from "@gatehouse/contract/permissions";
-import { Text } from "@mantine/core";
 import { paged } from "../../app/api.ts";
 import { notSeenFilter, unnamedFilter } from "../../lists/filters.ts";
 import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { Kind } from "../../records/kind-icon.tsx";
 import { NewButton } from "../../records/new-button.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { InviteUsers } from "./invite-users.tsx";
+import { UserDetails } from "./user-details.tsx";
 import { fullName } from "./user-name.ts";
 
 const definition: ListDefinition<ItemAt<"/tenants/users">> = {
@@ -35,7 +36,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       title: t("common.name"),
       sortBy: "lastName",
       isBelow: true,
-      cell: (user) => fullName(user) || <Text c="dimmed">–</Text>,
+      cell: (user) => fullName(user) || absent,
     },
     { key: "status", title: t("common.status"), cell: ({ status }) => <StatusOf value={status} /> },
     {
@@ -110,6 +111,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       plan: ({ id }) => ({ method: "DELETE", path: `/tenants/users/${id}` }),
     },
   ],
+  details: (user) => <UserDetails user={user} />,
   empty: {
     title: t("users.empty.title"),
     text: t("users.empty.text"),

@@ -17,16 +17,19 @@ beforeAll(async () => {
   const settings = { providerNetworks: ["127.0.0.0/8"], publicUrl: () => providerTestUrl };
   [server, replica] = await Promise.all([startTestServer({ settings }), startTestServer({ settings })]);
 });
-beforeEach(async () => {
-  sends();
-  world = new ProviderWorld(server, await server.newTenant(), hostile);
-  await world.invite("ada@example.com");
-  provider = await world.enabledProvider({ firstSignIn: "INVITED", linkVerifiedEmail: true });
-});
+beforeEach(() => sends());
 afterAll(async () => {
   await Promise.all([server.close(), replica.close()]);
   await hostile.close();
 });
+
+/** Creates a tenant with a provider, and a person who can sign in with it. */
+async function createWorld(): Promise<void> {
+  sends();
+  world = new ProviderWorld(server, await server.newTenant(), hostile);
+  await world.invite("ada@example.com");
+  provider = await world.enabledProvider({ firstSignIn: "INVITED", linkVerifiedEmail: true });
+}
 
 /** Claims of the next ID tokens. */
 function sends(claims: object = {}): void {
@@ -43,6 +46,8 @@ async function logOut(token: string | undefined, to = provider.backChannelLogout
 }
 
 describe("back-channel logout", () => {
+  beforeEach(createWorld);
+
   test("ends the session that the token names, at once and on every replica, and no other", async () => {
     const cookie = await world.signIn(provider.signInUrl);
     sends({ sid: "session-2" });
@@ -82,12 +87,71 @@ describe("back-channel logout", () => {
     expect(await world.isSignedIn(cookie)).toBe(false);
   });
 
+  test("refuses an ID token, and a token that is signed with the client's secret", async () => {
+    const cookie = await world.signIn(provider.signInUrl);
+    let idToken = "";
+    hostile.deviations = {
+      idToken: (correct) => {
+        idToken = correct;
+        return correct;
+      },
+    };
+    await world.visit(provider.signInUrl);
+    expect((await logOut(idToken)).statusCode).toBe(400);
+    const [, payload = ""] = hostile.logoutToken().split(".");
+    const head = Buffer.from(JSON.stringify({ alg: "HS256", typ: "logout+jwt" })).toString("base64url");
+    const mac = createHmac("sha256", hostile.clientSecret).update(`${head}.${payload}`).digest("base64url");
+    expect((await logOut(`${head}.${payload}.${mac}`)).statusCode).toBe(400);
+    expect(await world.isSignedIn(cookie)).toBe(true);
+  });
+
+  test("accepts a token once", async () => {
+    const token = hostile.logoutToken();
+    expect((await logOut(token)).statusCode).toBe(200);
+    const cookie = await world.signIn(provider.signInUrl);
+    expect((await logOut(token)).statusCode).toBe(400);
+    expect(await world.isSignedIn(cookie)).toBe(true);
+  });
+
+  test("of another tenant's provider with the same issuer and client ends nothing here", async () => {
+    const cookie = await world.signIn(provider.signInUrl);
+    const theirs = new ProviderWorld(server, await server.newTenant(), hostile);
+    const { backChannelLogoutUri } = await theirs.enabledProvider();
+    expect((await logOut(hostile.logoutToken(), backChannelLogoutUri)).statusCode).toBe(200);
+    expect(await world.isSignedIn(cookie)).toBe(true);
+  });
+
+  test("is answered with 503 while the provider's keys cannot be read, and can be repeated", async () => {
+    const cookie = await world.signIn(provider.signInUrl);
+    const token = hostile.logoutToken();
+    hostile.deviations = { answer: (_path, response) => response.destroy() !== undefined };
+    expect((await logOut(token)).statusCode).toBe(503);
+    sends();
+    expect((await logOut(token)).statusCode).toBe(200);
+    expect(await world.isSignedIn(cookie)).toBe(false);
+  });
+
+  test("sends nothing to the provider for a token that cannot be valid", async () => {
+    let asked = 0;
+    hostile.deviations = { answer: () => ++asked < 0 };
+    await logOut(hostile.logoutToken({ claims: { aud: "other" } }));
+    expect(asked).toBe(0);
+  });
+});
+
+describe("back-channel logout leaves a session, and", () => {
+  /** No test of this group ends the session, so all of them use the same one. */
+  let cookie: string;
+  beforeAll(async () => {
+    await createWorld();
+    cookie = await world.signIn(provider.signInUrl);
+  });
+
   test.each<[string, LogoutTokenChanges]>([
     ["of another subject", { claims: { sub: "subject-2" } }],
     ["of another session", { claims: { sid: "session-9" } }],
     ["of another subject, without a session", { claims: { sub: "subject-2", sid: undefined } }],
   ])("with a token %s ends nothing", async (_what, changes) => {
-    const cookie = await world.signIn(provider.signInUrl);
     expect((await logOut(hostile.logoutToken(changes))).statusCode).toBe(200);
     expect(await world.isSignedIn(cookie)).toBe(true);
   });
@@ -125,35 +189,8 @@ describe("back-channel logout", () => {
     ["has an object as session", { claims: { sid: {} } }],
     ["has a session that is too long", { claims: { sid: "s".repeat(300) } }],
   ])("refuses a token that %s", async (_what, changes) => {
-    const cookie = await world.signIn(provider.signInUrl);
     const reply = await logOut(hostile.logoutToken(changes));
     expect([reply.statusCode, reply.json()]).toEqual([400, { error: "invalid_request" }]);
-    expect(await world.isSignedIn(cookie)).toBe(true);
-  });
-
-  test("refuses an ID token, and a token that is signed with the client's secret", async () => {
-    const cookie = await world.signIn(provider.signInUrl);
-    let idToken = "";
-    hostile.deviations = {
-      idToken: (correct) => {
-        idToken = correct;
-        return correct;
-      },
-    };
-    await world.visit(provider.signInUrl);
-    expect((await logOut(idToken)).statusCode).toBe(400);
-    const [, payload = ""] = hostile.logoutToken().split(".");
-    const head = Buffer.from(JSON.stringify({ alg: "HS256", typ: "logout+jwt" })).toString("base64url");
-    const mac = createHmac("sha256", hostile.clientSecret).update(`${head}.${payload}`).digest("base64url");
-    expect((await logOut(`${head}.${payload}.${mac}`)).statusCode).toBe(400);
-    expect(await world.isSignedIn(cookie)).toBe(true);
-  });
-
-  test("accepts a token once", async () => {
-    const token = hostile.logoutToken();
-    expect((await logOut(token)).statusCode).toBe(200);
-    const cookie = await world.signIn(provider.signInUrl);
-    expect((await logOut(token)).statusCode).toBe(400);
     expect(await world.isSignedIn(cookie)).toBe(true);
   });
 
@@ -176,39 +213,15 @@ describe("back-channel logout", () => {
         }),
     ],
   ])("%s ends nothing", async (_what, send) => {
-    const cookie = await world.signIn(provider.signInUrl);
     const { statusCode } = await send(hostile.logoutToken());
     expect([400, 404, 413]).toContain(statusCode);
     expect(await world.isSignedIn(cookie)).toBe(true);
   });
-
-  test("of another tenant's provider with the same issuer and client ends nothing here", async () => {
-    const cookie = await world.signIn(provider.signInUrl);
-    const theirs = new ProviderWorld(server, await server.newTenant(), hostile);
-    const { backChannelLogoutUri } = await theirs.enabledProvider();
-    expect((await logOut(hostile.logoutToken(), backChannelLogoutUri)).statusCode).toBe(200);
-    expect(await world.isSignedIn(cookie)).toBe(true);
-  });
-
-  test("is answered with 503 while the provider's keys cannot be read, and can be repeated", async () => {
-    const cookie = await world.signIn(provider.signInUrl);
-    const token = hostile.logoutToken();
-    hostile.deviations = { answer: (_path, response) => response.destroy() !== undefined };
-    expect((await logOut(token)).statusCode).toBe(503);
-    sends();
-    expect((await logOut(token)).statusCode).toBe(200);
-    expect(await world.isSignedIn(cookie)).toBe(false);
-  });
-
-  test("sends nothing to the provider for a token that cannot be valid", async () => {
-    let asked = 0;
-    hostile.deviations = { answer: () => ++asked < 0 };
-    await logOut(hostile.logoutToken({ claims: { aud: "other" } }));
-    expect(asked).toBe(0);
-  });
 });
 
 describe("a sign-out at the provider", () => {
+  beforeEach(createWorld);
+
   const cookieOf = (reply: { headers: Readonly<Record<string, unknown>> }, name: string) =>
     [reply.headers["set-cookie"] ?? []]
       .flat()
@@ -252,6 +265,8 @@ describe("a sign-out at the provider", () => {
 });
 
 describe("a confirmation at the provider", () => {
+  beforeEach(createWorld);
+
   const confirmUrl = () => `${provider.signInUrl}?confirm=1`;
   const old = Math.floor(Date.now() / 1000) - 1_200;
   const authenticatedAt = async (cookie: string) => Date.parse((await world.session(cookie)).authenticatedAt);
@@ -321,6 +336,8 @@ describe("a confirmation at the provider", () => {
 });
 
 describe("the sign-in page", () => {
+  beforeEach(createWorld);
+
   const find = async (name: unknown) =>
     server.app.inject({
       method: "POST",

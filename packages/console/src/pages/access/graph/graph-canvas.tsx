@@ -3,13 +3,13 @@ import "@xyflow/react/dist/base.css";
 import "./graph-canvas.css";
 import { ActionIcon, Group, useComputedColorScheme } from "@mantine/core";
 import { useElementSize, useMergedRef } from "@mantine/hooks";
-import { type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance } from "@xyflow/react";
+import { type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance, ViewportPortal } from "@xyflow/react";
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../../../messages/i18n.ts";
-import { layOut, type Placed, stepFrom } from "./graph-layout.ts";
-import { cachedEdges, edgeTypes } from "./graph-line.tsx";
-import { type AccessGraph, type Node, pathsThrough } from "./graph-model.ts";
+import { layOut, type Placed, quietKeys, stepFrom } from "./graph-layout.ts";
+import { type Appearance, GraphLines } from "./graph-lines.tsx";
+import { type AccessGraph, type Edge, type Node, pathsThrough } from "./graph-model.ts";
 import { GraphNode, type GraphNodeValues, HeadingNode } from "./graph-node.tsx";
 
 interface GraphCanvasProps {
@@ -145,16 +145,20 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
     }),
   );
   const quiet = useMemo(() => quietKeys(graph), [graph]);
-  const drawn = graph.edges.filter(({ from, to }) => ![from, to].some((key) => quiet.has(key) && key !== selected));
-  const edgeAs = useMemo(() => cachedEdges(layout.lines), [layout]);
-  const edges = drawn.map((edge) => edgeAs(edge, dimmed(lit?.has(edge.from) === true && lit.has(edge.to))));
+  const isDrawn = ({ from, to }: Edge) => ![from, to].some((key) => quiet.has(key) && key !== selected);
+  const appearanceOf = (edge: Edge, isServing: boolean): Appearance | undefined => {
+    if (!isDrawn(edge)) return undefined;
+    if (lit !== undefined) return lit.has(edge.from) && lit.has(edge.to) ? "lit" : "dim";
+    // A filtered graph shows only what its filter selects.
+    return isServing && focusKey === "" ? "muted" : "plain";
+  };
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys belong to the buttons inside
     <div
       ref={frameRef}
       className="access-graph"
       style={pans ? {} : ({ "--drawn-height": `${drawnHeight}px` } as CSSProperties)}
-      data-many={drawn.length > mostPlainEdges}
+      data-many={graph.edges.filter(isDrawn).length > mostPlainEdges}
       onKeyDown={onKeyDown}
       onFocus={({ target }) => {
         const key = target instanceof HTMLElement ? target.dataset.key : undefined;
@@ -168,25 +172,9 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         if (relatedTarget !== null) setHasFocus(false);
       }}
     >
-      <svg width={0} height={0} aria-hidden="true" style={{ position: "absolute" }}>
-        <marker
-          id="access-denied"
-          viewBox="-6 0 16 10"
-          refX={9}
-          refY={5}
-          markerWidth={17.6}
-          markerHeight={11}
-          markerUnits="userSpaceOnUse"
-        >
-          {/* The dashes of the edge may end before the cross, so a line leads to it. */}
-          <path className="access-denied" d="M-6 5 H5 M1 1 L9 9 M9 1 L1 9" />
-        </marker>
-      </svg>
       <ReactFlow
         nodes={[...headings, ...nodes]}
-        edges={edges}
         nodeTypes={nodeTypes}
-        edgeTypes={edgeTypes}
         onInit={setFlow}
         colorMode={theme}
         attributionPosition="bottom-left"
@@ -194,7 +182,6 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         nodesDraggable={false}
         nodesConnectable={false}
         nodesFocusable={false}
-        edgesFocusable={false}
         elementsSelectable={false}
         disableKeyboardA11y
         zoomOnScroll={false}
@@ -210,6 +197,9 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
         onNodeMouseEnter={(_event, node) => setHovered(node.type === "access" ? node.id : undefined)}
         onNodeMouseLeave={() => setHovered(undefined)}
       >
+        <ViewportPortal>
+          <GraphLines lanes={layout.lanes} appearanceOf={appearanceOf} />
+        </ViewportPortal>
         <Panel position="bottom-right">
           <Group gap={4}>
             <ActionIcon variant="default" aria-label={t("graph.zoomIn")} onClick={() => void flow?.zoomIn()}>
@@ -277,16 +267,4 @@ function nodeValues(
     next.set(from, known);
   }
   return new Map(all.map((node) => [node.key, { node, leadsTo: next.get(node.key) ?? [], activate, openOrClose }]));
-}
-
-/**
- * Nodes whose edges are drawn only while the node is selected, because they would cover the others: links to other
- * pages and, in a column with an expanded group, the nodes outside of the group.
- */
-function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
-  const quiet = Object.values(columns).flatMap((nodes) => {
-    const hasOpen = nodes.some(({ kind, isOpen }) => kind === "group-of" && isOpen === true);
-    return nodes.filter(({ turnsTo, isInner }) => turnsTo !== undefined || (hasOpen && isInner !== true));
-  });
-  return new Set(quiet.map(({ key }) => key));
 }

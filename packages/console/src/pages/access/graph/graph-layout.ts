@@ -1,8 +1,8 @@
 /** The positions of nodes: columns from left to right. The nodes of a column are already in order. */
 import { t } from "../../../messages/i18n.ts";
-import type { AccessGraph, Edge, Node } from "./graph-model.ts";
-import { columns } from "./graph-opened.ts";
-import { gapsFor, type Line, lanesBetween, routeEdges } from "./graph-routes.ts";
+import type { AccessGraph, Node } from "./graph-model.ts";
+import { type Column, columns } from "./graph-opened.ts";
+import { gapsFor, lanesBetween, type RoutedLane, routeLanes } from "./graph-routes.ts";
 
 /** Pixels. */
 const nodeHeight = 46;
@@ -28,6 +28,11 @@ export interface Placed {
   readonly height: number;
 }
 
+export interface PlacedLane extends RoutedLane {
+  /** The column on its left. */
+  readonly column: Column;
+}
+
 export interface Layout {
   readonly columns: readonly {
     readonly title: string;
@@ -35,7 +40,7 @@ export interface Layout {
     readonly width: number;
     readonly nodes: readonly Placed[];
   }[];
-  readonly lines: ReadonlyMap<Edge, Line>;
+  readonly lanes: readonly PlacedLane[];
   readonly width: number;
   readonly height: number;
 }
@@ -70,13 +75,29 @@ export function layOut(graph: AccessGraph, space = Number.POSITIVE_INFINITY): La
       }),
     };
   });
+  const quiet = quietKeys(graph);
   const boxes = new Map(placed.flatMap(({ nodes }) => nodes.map((box) => [box.node.key, box] as const)));
   return {
     columns: placed,
-    lines: new Map(lanes.flatMap((some) => [...routeEdges(some, boxes)])),
+    lanes: shown.slice(0, -1).flatMap((column, index) => {
+      const routed = routeLanes(lanes[index] ?? [], boxes, quiet);
+      return routed.map((lane) => ({ ...lane, column }));
+    }),
     width: startOf(shown.length),
     height: headingHeight + tallest,
   };
+}
+
+/**
+ * Nodes whose edges are drawn only while the node is selected, because they would cover the others: links to other
+ * pages and, in a column with an expanded group, the nodes outside of the group.
+ */
+export function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
+  const quiet = Object.values(columns).flatMap((nodes) => {
+    const hasOpen = nodes.some(({ kind, isOpen }) => kind === "group-of" && isOpen === true);
+    return nodes.filter(({ turnsTo, isInner }) => turnsTo !== undefined || (hasOpen && isInner !== true));
+  });
+  return new Set(quiet.map(({ key }) => key));
 }
 
 const sum = (numbers: readonly number[]) => numbers.reduce((all, each) => all + each, 0);

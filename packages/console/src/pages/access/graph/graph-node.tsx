@@ -1,4 +1,4 @@
-import { Handle, type NodeProps, Position } from "@xyflow/react";
+import type { NodeProps } from "@xyflow/react";
 import {
   Ban,
   ChevronDown,
@@ -83,7 +83,6 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
   const title = note === undefined ? name : `${name} (${note})`;
   return (
     <>
-      <Handle type="target" position={Position.Left} className="graph-end" isConnectable={false} />
       <button
         type="button"
         className="graph-node"
@@ -125,7 +124,6 @@ export const GraphNode = memo(function GraphNode({ data }: NodeProps) {
           {isOpen ? <ChevronDown size={16} aria-hidden /> : <ChevronRight size={16} aria-hidden />}
         </button>
       )}
-      <Handle type="source" position={Position.Right} className="graph-end" isConnectable={false} />
     </>
   );
 });

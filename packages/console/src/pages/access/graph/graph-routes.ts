@@ -1,5 +1,5 @@
 /**
- * The lines of edges. The edges of nodes that lead to the same nodes share one vertical lane, and end at a point of
+ * The routes of edges. The edges of nodes that lead to the same nodes share one vertical lane, and end at a point of
  * their own. A reader can therefore follow each line, even between columns with many edges.
  */
 import type { AccessGraph, Edge } from "./graph-model.ts";
@@ -9,14 +9,6 @@ interface Box {
   readonly y: number;
   readonly width: number;
   readonly height: number;
-}
-
-/** The line of an edge. */
-export interface Line {
-  /** An SVG path. */
-  readonly path: string;
-  /** The start of the dashes of a denied line, so that the dashes of lines in one lane cover each other. */
-  readonly dashOffset: number;
 }
 
 /** Nodes that lead to the same nodes, and their edges. */
@@ -30,7 +22,6 @@ const room = { besideNode: 14, besideCross: 22 } as const;
 /** The space between columns without lanes, and between lanes. */
 const leastGap = 36;
 const mostApart = 14;
-const radius = 8;
 /** The space between the ends of lines at one node, and between the outer ends and its corners. */
 const ends = { apart: 9, inset: 10 } as const;
 /** Horizontal lines that are closer look like one line. */
@@ -66,6 +57,18 @@ interface Drawn extends Lane {
   readonly bottom: number;
 }
 
+/** A lane with its position. */
+export interface RoutedLane extends Drawn {
+  /** The position at which its lines start. */
+  readonly left: number;
+  /** The position of its vertical part. Undefined if its only line is straight. */
+  readonly x: number | undefined;
+  /** The positions at which its lines end, by the keys of the nodes. */
+  readonly rights: ReadonlyMap<string, number>;
+  /** The heights at which lines of other lanes cross its vertical part. */
+  readonly crossed: readonly number[];
+}
+
 const afterLanes = (lanes: readonly Lane[]) =>
   lanes.some(({ denies }) => denies) ? room.besideCross : room.besideNode;
 
@@ -86,8 +89,16 @@ export function gapsFor(between: readonly (readonly Lane[])[], width: number): r
   return between.map((_, index) => (least[index] ?? 0) + (steps[index] ?? 0) * apart + spare);
 }
 
-/** The lines of the edges between two columns. */
-export function routeEdges(lanes: readonly Lane[], boxes: ReadonlyMap<string, Box>): ReadonlyMap<Edge, Line> {
+/**
+ * The routes of the edges between two columns.
+ *
+ * @param quiet the keys of nodes whose lines are usually not drawn, and cross nothing
+ */
+export function routeLanes(
+  lanes: readonly Lane[],
+  boxes: ReadonlyMap<string, Box>,
+  quiet: ReadonlySet<string>,
+): readonly RoutedLane[] {
   const drawn = drawEnds(lanes, boxes);
   const bent = order(drawn.filter(({ top, bottom }) => bottom - top > 1));
   const all = lanes.flatMap(({ edges }) => edges);
@@ -95,33 +106,30 @@ export function routeEdges(lanes: readonly Lane[], boxes: ReadonlyMap<string, Bo
   const right = Math.min(...all.map(({ to }) => boxes.get(to)?.x ?? Number.POSITIVE_INFINITY));
   const [first, last] = [left + room.besideNode, right - afterLanes(lanes)];
   const apart = Math.min(mostApart, (last - first) / Math.max(1, bent.length - 1));
-  const lines = new Map<Edge, Line>();
-  for (const lane of drawn) {
-    const x = (first + last) / 2 + (bent.indexOf(lane) - (bent.length - 1) / 2) * apart;
-    for (const edge of lane.edges) {
-      const [y, endY, end] = [lane.starts.get(edge.from), lane.ends.get(edge.to), boxes.get(edge.to)?.x];
-      if (y === undefined || endY === undefined || end === undefined) continue;
-      const { path, length } = lineOf(left, y, x, end, endY);
-      lines.set(edge, { path, dashOffset: lane.starts.size > 1 ? -length : 0 });
-    }
-  }
-  return lines;
+  const placed = drawn.map((lane) => {
+    const at = bent.indexOf(lane);
+    const x = at < 0 ? undefined : (first + last) / 2 + (at - (bent.length - 1) / 2) * apart;
+    return { ...lane, left, x, rights: new Map([...lane.ends.keys()].map((key) => [key, boxes.get(key)?.x ?? right])) };
+  });
+  return placed.map((lane) => ({
+    ...lane,
+    crossed: placed.flatMap((other) => (other === lane ? [] : heightsAt(lane, other, quiet))),
+  }));
+}
+
+type Placed = Omit<RoutedLane, "crossed">;
+
+/** The heights at which horizontal lines of another lane cross the vertical part of this one. */
+function heightsAt({ x, top, bottom }: Placed, other: Placed, quiet: ReadonlySet<string>): readonly number[] {
+  if (x === undefined) return [];
+  const passing = [
+    ...(other.x === undefined || other.x > x ? other.starts : []),
+    ...(other.x !== undefined && other.x < x ? other.ends : []),
+  ];
+  return passing.flatMap(([key, height]) => (height > top && height < bottom && !quiet.has(key) ? [height] : []));
 }
 
 const rightOf = (box: Box | undefined) => (box === undefined ? 0 : box.x + box.width);
-
-/** The length of a rounded corner, in radii. */
-const cornerLength = 1.623;
-
-function lineOf(left: number, y: number, x: number, right: number, endY: number) {
-  const turn = Math.min(radius, Math.abs(endY - y) / 2);
-  const down = endY > y ? turn : -turn;
-  if (turn < 0.5) return { path: `M${left} ${y}H${right}`, length: right - left };
-  return {
-    path: `M${left} ${y}H${x - turn}Q${x} ${y} ${x} ${y + down}V${endY - down}Q${x} ${endY} ${x + turn} ${endY}H${right}`,
-    length: right - left + Math.abs(endY - y) - 2 * turn * (2 - cornerLength),
-  };
-}
 
 function drawEnds(lanes: readonly Lane[], boxes: ReadonlyMap<string, Box>): readonly Drawn[] {
   const started = lanes.map((lane) => ({

@@ -3,7 +3,7 @@ import { Button, Group, Paper, SegmentedControl, Skeleton, Stack, Text } from "@
 import { useMediaQuery } from "@mantine/hooks";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link, useNavigate } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useMemo, useRef } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useMemo, useRef } from "react";
 import { paged, whole } from "../../../app/api.ts";
 import { ProblemNotice } from "../../../app/problem-notice.tsx";
 import { usePermission } from "../../../app/session.ts";
@@ -153,7 +153,7 @@ function Drawn({ paths, gateways, focus, question, change }: DrawnProps) {
             { value: "list", label: t("graph.forms.list") },
           ]}
         />
-        {drawn === "graph" && <Legend />}
+        {drawn === "graph" && <Legend hasMuted={focus === undefined && graph.columns.gateway.length > 0} />}
       </Group>
       {drawn === "list" ? (
         <GraphList paths={paths} page={page} turnTo={(next) => change({ page: next })} />
@@ -276,22 +276,44 @@ function FocusBar({ focus: { leaf }, paths, question, change }: FocusBarProps) {
   );
 }
 
-function Legend() {
+interface LegendProps {
+  /** Whether lines to gateways are muted. */
+  readonly hasMuted: boolean;
+}
+
+function Legend({ hasMuted }: LegendProps) {
   return (
     <Group gap="md" aria-hidden>
-      <Group gap={6}>
-        <svg width={34} height={10} aria-hidden="true">
-          <line x1={0} y1={5} x2={34} y2={5} stroke="var(--mantine-color-green-7)" strokeWidth={2} />
-        </svg>
-        <Text size="xs">{t("graph.legend.allowed")}</Text>
-      </Group>
-      <Group gap={6}>
-        <svg width={34} height={10} aria-hidden="true">
-          <path d="M0 5 H28" stroke="var(--mantine-color-red-7)" strokeWidth={2} strokeDasharray="6 4" />
-          <path d="M24 1 L32 9 M32 1 L24 9" stroke="var(--mantine-color-red-7)" strokeWidth={2} />
-        </svg>
-        <Text size="xs">{t("graph.legend.denied")}</Text>
-      </Group>
+      <LegendEntry name={t("graph.legend.allowed")} color="var(--mantine-color-green-8)">
+        <path d="M0 5 H34" />
+      </LegendEntry>
+      <LegendEntry name={t("graph.legend.denied")} color="var(--mantine-color-red-8)">
+        <path d="M0 5 H28" strokeDasharray="6 4" />
+        <path d="M24 1 L32 9 M32 1 L24 9" />
+      </LegendEntry>
+      {hasMuted && (
+        <LegendEntry name={t("graph.legend.gateways")} color="var(--field-edge)">
+          <path d="M0 5 H34" />
+        </LegendEntry>
+      )}
+    </Group>
+  );
+}
+
+interface LegendEntryProps {
+  readonly name: string;
+  readonly color: string;
+  /** The lines. */
+  readonly children: ReactNode;
+}
+
+function LegendEntry({ name, color, children }: LegendEntryProps) {
+  return (
+    <Group gap={6}>
+      <svg width={34} height={10} aria-hidden="true" stroke={color} strokeWidth={1.5} fill="none">
+        {children}
+      </svg>
+      <Text size="xs">{name}</Text>
     </Group>
   );
 }

@@ -50,7 +50,7 @@ function NewGateway() {
     <form onSubmit={submit}>
       <Group align="flex-end" gap="sm">
         <TextInput
-          label={t("overview.firstSteps.gateway.name")}
+          label={t("common.name")}
           placeholder={t("common.example", { value: t("gateways.fields.nameExample") })}
           value={name}
           onChange={({ currentTarget }) => setName(currentTarget.value)}

@@ -1,16 +1,7 @@
 /** Why a device can connect before anyone has signed in on it. */
-import { Text } from "@mantine/core";
 import { RichText } from "../messages/rich-text.tsx";
 import { RecordLink } from "./record-link.tsx";
 
 export const notSignedInText = (
   <RichText message="deviceSessions.notSignedInNote" elements={{ a: <RecordLink to="/settings" inText /> }} />
 );
-
-export function NotSignedInNote() {
-  return (
-    <Text c="dimmed" mt={4}>
-      {notSignedInText}
-    </Text>
-  );
-}
