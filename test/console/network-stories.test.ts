@@ -79,7 +79,7 @@ describe.runIf(hasBrowser)("an administrator of the network", () => {
     await page.keyboard.press("Enter");
     await heading(visit, "Bergen").waitFor();
     await region(visit, "Configuration").getByText("Desired").waitFor();
-    await region(visit, "Deploy").getByRole("button").click();
+    await region(visit, "Deploy").getByRole("button", { name: "Update the token" }).click();
     await region(visit, "Deploy").getByText("You cannot view the gateway’s token").waitFor();
     expect(await page.content()).not.toContain("gatehouse_gw_");
     await visit.leave();

@@ -88,6 +88,13 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
   const idOf = async (kind: string, value: string, field = "name"): Promise<string> =>
     (await world.client.must.get(`/tenants/${kind}?filter[${field}]=${encodeURIComponent(value)}`)).body.data[0].id;
 
+  const gatewayId = async (name: string): Promise<string> => {
+    const all: readonly { readonly id: string; readonly name: string }[] = (
+      await world.client.must.get("/tenants/gateways")
+    ).body;
+    return all.find((gateway) => gateway.name === name)?.id ?? expect.fail(`there is no gateway ${name}`);
+  };
+
   const settle = async ({ page }: Visit) => {
     await expect.poll(() => page.locator("[aria-busy=true]").count()).toBe(0);
     await page.evaluate(
@@ -327,6 +334,32 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
       await inDialog(visit, "Create").click();
       await inDialog(visit, /saved/i).waitFor();
       await shoot(visit, "api-keys-secret", true);
+    });
+  });
+
+  test("the review of an invitation, the posture of an access test, and a rotated token", async () => {
+    await show("/users?new=1", async (visit) => {
+      const { page } = visit;
+      await page.getByRole("textbox", { name: /^Email addresses/ }).fill("Dora Example <dora@example.com>");
+      await page.getByRole("combobox", { name: "Groups" }).fill("Engineering");
+      await page.getByRole("option", { name: "Engineering", exact: true }).click();
+      await page.getByRole("combobox", { name: "Roles" }).fill("Auditor");
+      await page.getByRole("option", { name: "Auditor" }).click();
+      // Leaves the field, whose list covers the button.
+      await page.keyboard.press("Tab");
+      await inDialog(visit, "Review").click();
+      await page.getByText("When they accept").waitFor();
+      await shoot(visit, "users-invite-review", true);
+    });
+    await show("/access-tests?new=1", async (visit) => {
+      await visit.page.getByText("Device with a given posture", { exact: true }).click();
+      await visit.page.getByRole("radiogroup", { name: "Jailbroken" }).scrollIntoViewIfNeeded();
+      await shoot(visit, "access-tests-posture", true);
+    });
+    await world.client.must.post(`/tenants/gateways/${await gatewayId("Frankfurt 1")}/rotate-token`);
+    await show(`/gateways/${await gatewayId("Frankfurt 1")}`, async (visit) => {
+      await visit.page.getByText(/^The token was rotated/).waitFor();
+      await shoot(visit, "gateways-rotated");
     });
   });
 

@@ -2,7 +2,12 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { gatewaySnippets, snippetKinds } from "@gatehouse/contract/deployment-snippets";
+import {
+  gatewaySnippets,
+  snippetKinds,
+  tokenUpdateKinds,
+  tokenUpdateSnippets,
+} from "@gatehouse/contract/deployment-snippets";
 import { version } from "@gatehouse/contract/version";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
@@ -124,5 +129,60 @@ describe("the snippets that deploy a gateway", () => {
     const { gatehouse } = parse(read("packaging/compose/compose.yaml")).services;
     expect(gatehouse.image).toBe(`localhost/gatehouse:${version}`);
     expect(gatewaySnippets.compose(options)).toContain(`localhost/gatehouse-gateway:${version}`);
+  });
+});
+
+describe("the snippets that update a gateway's token", () => {
+  test.each(tokenUpdateKinds)("the documents show the snippet for %s, which is a shell command", (kind) => {
+    const text = tokenUpdateSnippets[kind](options);
+    expect(read("docs/gateway.md")).toContain(text);
+    const { status, stderr } = spawnSync("sh", ["-n"], { input: text, encoding: "utf8" });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    // A new token is no new installation.
+    expect(text).not.toMatch(/apt-get|curl|helm/);
+  });
+
+  test("Debian gets the file that the service reads, and restarts the service", () => {
+    const text = tokenUpdateSnippets.debian(options);
+    expect(read("packages/gateway/systemd/gatehouse-gateway.service")).toContain(
+      "LoadCredential=token:/etc/gatehouse/",
+    );
+    const { stdout } = runIn(text, { sudo: 'echo "$@"; [ "$1" != install ] || cat' });
+    expect(stdout).toBe(
+      "install -m 600 /dev/stdin /etc/gatehouse/gateway-token\nTOKENsystemctl restart gatehouse-gateway\n",
+    );
+  });
+
+  test("the container replaces the former one, with the same limits", () => {
+    const text = tokenUpdateSnippets.container(options);
+    expect(text.replace(" --replace", "")).toBe(gatewaySnippets.container(options));
+    expect(text).toContain("podman run --detach --replace --name gatehouse-gateway ");
+  });
+
+  test("Compose creates the container again, because a mounted file stays the former one", () => {
+    const programs = { sudo: 'exec "$@"', docker: 'echo "$@"' };
+    const { stdout, files } = runIn(tokenUpdateSnippets.compose(options), programs);
+    expect(stdout).toBe("compose up --detach --force-recreate gateway\n");
+    expect(files).toEqual({ "gatehouse-gateway.token": { content: "TOKEN", mode: "600" } });
+    expect(parse(gatewaySnippets.compose(options)).services).toHaveProperty("gateway");
+  });
+
+  test("the secret of Kubernetes is replaced, and the pod of the chart is restarted", () => {
+    const { status, stdout } = runIn(tokenUpdateSnippets.helm(options), {
+      kubectl: 'case $1 in create) echo "$@" ;; apply) echo "$@"; cat ;; *) echo "$@" ;; esac',
+    });
+    expect(status).toBe(0);
+    expect(stdout.split("\n")).toEqual([
+      "apply --filename -",
+      "create secret generic gatehouse-gateway --from-file=token=gatehouse-gateway.token --dry-run=client --output yaml",
+      "rollout restart deployment/gatehouse-gateway-gateway",
+      "",
+    ]);
+    // The names that the chart makes of the release of the first command.
+    expect(gatewaySnippets.helm(options)).toContain("helm upgrade --install gatehouse-gateway ");
+    expect(read("packaging/helm/gatehouse/templates/gateway.yaml")).toContain(
+      'name: {{ include "gatehouse.name" . }}-gateway',
+    );
+    expect(parse(read("packaging/helm/gatehouse/values.yaml")).gateway.kind).toBe("Deployment");
   });
 });

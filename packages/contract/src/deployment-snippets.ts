@@ -33,6 +33,17 @@ const writeTokenAsRoot = (token: string) => `printf %s '${token}' | sudo install
 /** The downloaded script is a file, because a shell that reads an empty pipe succeeds. */
 const script = "gatehouse-install.sh";
 
+/** Runs the container. Podman replaces a container with the same name only if an option says so. */
+const runContainer = ({ url }: SnippetOptions, options = "") =>
+  `echo 'd ${runtimeFolder} 0700' | sudo install -m 644 /dev/stdin /etc/tmpfiles.d/gatehouse-gateway.conf &&
+  sudo systemd-tmpfiles --create gatehouse-gateway.conf &&
+  sudo podman run --detach${options} --name gatehouse-gateway --restart always --network host --read-only \\
+    --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
+    --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
+    --volume ${runtimeFolder}:${runtimeFolder} \\
+    --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
+    ${image} --url ${url} --token-file ${mountedToken}`;
+
 export const gatewaySnippets: Readonly<Record<SnippetKind, (options: SnippetOptions) => string>> = {
   debian: ({ url, token }) => `${writeToken(token)} &&
   curl -fsS -o ${script} ${url}/install/gateway &&
@@ -56,15 +67,8 @@ runcmd:
     sh /run/${script} --token-file /etc/gatehouse/gateway-token
 `,
 
-  container: ({ url, token }) => `${writeTokenAsRoot(token)} &&
-  echo 'd ${runtimeFolder} 0700' | sudo install -m 644 /dev/stdin /etc/tmpfiles.d/gatehouse-gateway.conf &&
-  sudo systemd-tmpfiles --create gatehouse-gateway.conf &&
-  sudo podman run --detach --name gatehouse-gateway --restart always --network host --read-only \\
-    --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
-    --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
-    --volume ${runtimeFolder}:${runtimeFolder} \\
-    --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
-    ${image} --url ${url} --token-file ${mountedToken}`,
+  container: (options) => `${writeTokenAsRoot(options.token)} &&
+  ${runContainer(options)}`,
 
   compose: ({ url, token }) => `# First: ${writeTokenAsRoot(token)}
 services:
@@ -95,4 +99,30 @@ volumes:
   sudo sysctl -p packages/gateway/systemd/90-gatehouse-gateway.conf &&
   sudo "$(command -v node)" packages/gateway/bin/gatehouse-gateway.js \\
     --url ${url} --token-file ${tokenFile}`,
+};
+
+export const tokenUpdateKinds = ["debian", "container", "compose", "helm", "checkout"] as const;
+export type TokenUpdateKind = (typeof tokenUpdateKinds)[number];
+
+/**
+ * Commands that give a new token to a gateway that runs already, after a rotation. They can be repeated. They install
+ * nothing, and keep the gateway's state.
+ */
+export const tokenUpdateSnippets: Readonly<Record<TokenUpdateKind, (options: SnippetOptions) => string>> = {
+  debian: ({ token }) => `printf %s '${token}' | sudo install -m 600 /dev/stdin /etc/gatehouse/gateway-token &&
+  sudo systemctl restart gatehouse-gateway`,
+
+  container: (options) => `${writeTokenAsRoot(options.token)} &&
+  ${runContainer(options, " --replace")}`,
+
+  // The mount shows the former file until the container is created again.
+  compose: ({ token }) => `${writeTokenAsRoot(token)} &&
+  docker compose up --detach --force-recreate gateway`,
+
+  helm: ({ token }) => `${writeToken(token)} &&
+  kubectl create secret generic gatehouse-gateway --from-file=token=${tokenFile} --dry-run=client --output yaml |
+    kubectl apply --filename - &&
+  kubectl rollout restart deployment/gatehouse-gateway-gateway`,
+
+  checkout: gatewaySnippets.checkout,
 };

@@ -146,12 +146,16 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
     offerUndo();
     notifyProblem(error);
   };
-  const [first] = selected;
+  // The title counts what changes. Selected rows that need no change are named below it.
+  const planning = changes === undefined || changes.length === 0 ? undefined : new Set(changes.map(({ id }) => id));
+  const unchanged = planning === undefined ? [] : selected.filter(({ id }) => !planning.has(id));
+  const concerned = planning === undefined ? selected : selected.filter(({ id }) => planning.has(id));
+  const [first] = concerned;
   const key = choose === undefined ? "title" : "titleOfChoice";
   const title =
-    selected.length === 1 && first !== undefined
+    concerned.length === 1 && first !== undefined
       ? t(`lists.bulk.${key}One`, { action: label, name: labelOf(first) })
-      : t(`lists.bulk.${key}`, { action: label, count: selected.length, noun });
+      : t(`lists.bulk.${key}`, { action: label, count: concerned.length, noun });
   return (
     <Dialog onClose={leave} title={title}>
       {changes === undefined ? (
@@ -176,7 +180,7 @@ function BulkDialog<Row extends { readonly id: string }>({ action, rows, noun, c
         <BulkReview
           action={action}
           changes={changes}
-          unchanged={selected.length - changes.length}
+          unchanged={unchanged.map(labelOf)}
           started={() => {
             applied.current = [];
           }}
@@ -197,15 +201,15 @@ function planned<Row extends { readonly id: string }>(
 ): readonly BulkChange[] {
   return rows.flatMap((row) => {
     const change = plan(row, chosen);
-    return change === undefined ? [] : [{ name: labelOf(row), change }];
+    return change === undefined ? [] : [{ id: row.id, name: labelOf(row), change }];
   });
 }
 
 interface BulkReviewProps<Row> {
   readonly action: BulkAction<Row>;
   readonly changes: readonly BulkChange[];
-  /** Number of selected rows that need no change. */
-  readonly unchanged: number;
+  /** The names of selected rows that need no change. */
+  readonly unchanged: readonly string[];
   readonly started: () => void;
   /** @param sent the requests that were applied before the error */
   readonly stopped: (sent: readonly SentRequest[], error: unknown) => void;
@@ -282,7 +286,6 @@ function BulkReview<Row>(props: BulkReviewProps<Row>) {
       </Stack>
     );
   }
-  const names = attempt.slice(0, namesShown).map(({ name }) => name);
   return (
     <ReviewedChange
       key={attempt.length}
@@ -293,16 +296,13 @@ function BulkReview<Row>(props: BulkReviewProps<Row>) {
         <Stack gap="xs">
           <Text>{note}</Text>
           <Text size="sm" c="dimmed">
-            <WholeWords
-              text={formatList([
-                ...names,
-                ...(attempt.length > names.length
-                  ? [t("lists.bulk.more", { count: attempt.length - names.length })]
-                  : []),
-              ])}
-            />
+            <WholeWords text={formatList(firstNames(attempt.map(({ name }) => name)))} />
           </Text>
-          {unchanged > 0 && <Text size="sm">{t("lists.bulk.unchanged", { count: unchanged })}</Text>}
+          {unchanged.length > 0 && (
+            <Text size="sm">
+              {t("lists.bulk.unchanged", { count: unchanged.length, names: formatList(firstNames(unchanged)) })}
+            </Text>
+          )}
           {attempt.length > changesInSet && (
             <Text size="sm">
               {t("lists.bulk.sets", { count: Math.ceil(attempt.length / changesInSet), size: changesInSet })}
@@ -324,6 +324,12 @@ function BulkReview<Row>(props: BulkReviewProps<Row>) {
 }
 
 const namesShown = 5;
+
+/** The first names, and the number of the others. */
+function firstNames(names: readonly string[]): readonly string[] {
+  const more = names.length - namesShown;
+  return [...names.slice(0, namesShown), ...(more > 0 ? [t("lists.bulk.more", { count: more })] : [])];
+}
 
 function Nothing({ close }: { readonly close: () => void }) {
   return (

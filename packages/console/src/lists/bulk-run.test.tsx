@@ -5,6 +5,7 @@ import { type BulkProgress, runBulk } from "./bulk-run.ts";
 
 function changes(count: number) {
   return Array.from({ length: count }, (_, index) => ({
+    id: `${index}`,
     name: `Device ${index}`,
     change: { method: "DELETE" as const, path: `/tenants/devices/${newId()}` },
   }));

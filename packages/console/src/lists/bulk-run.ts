@@ -8,6 +8,8 @@ export const changesInSet = 100;
 
 /** A change of one record, with the name of the record. */
 export interface BulkChange {
+  /** The id of the record. */
+  readonly id: string;
   readonly name: string;
   readonly change: PlannedChange;
 }

@@ -120,6 +120,17 @@ describe("selected rows", () => {
     await findDialog(t("lists.bulk.titleOne", { action: t("devices.deactivate.label"), name: "Laptop 1" }));
   });
 
+  test("that need no change are named, and the title does not count them", async () => {
+    const some = devices.slice(0, 3).map((device, index) => ({ ...device, active: index !== 1 }));
+    mockApi.answer("get", "/tenants/devices", pageOf(some));
+    const user = openConsole("/devices");
+    for (const { name } of some) await select(user, name);
+    await click(user, t("devices.deactivate.label"));
+    const values = { action: t("devices.deactivate.label"), count: 2, noun: t("devices.noun") };
+    const dialog = await findDialog(t("lists.bulk.title", values));
+    dialog.getByText(t("lists.bulk.unchanged", { count: 1, names: "Laptop 2" }));
+  });
+
   test("show what was changed if a set is refused, and continue without the refused record", async () => {
     const result = sample("ChangeSetResult", { generation: 1, changes: [] });
     const refusal = problem("invalid_body", { errors: [{ pointer: "/changes/2", message: "x" }] });

@@ -27,16 +27,39 @@ interface EffectPanelProps {
   readonly changes?: readonly PlannedChange[] | undefined;
   /** Whether the times and conditions of access can change although nobody gains or loses it entirely. */
   readonly isConditional?: boolean;
+  /** Whether the change invites users, whose access changes when they accept. */
+  readonly invites?: boolean;
 }
 
-export function EffectPanel({ effect, planned, changes, isConditional = false }: EffectPanelProps) {
+export function EffectPanel({ effect, planned, changes, isConditional = false, invites = false }: EffectPanelProps) {
   const [showsAll, setShowsAll] = useState(false);
   const { gained, lost, groups, groupCount, brokenTests } = effect;
   const tense = planned ? "planned" : "made";
   return (
     <Stack gap="sm" className="effect">
+      {brokenTests.length > 0 && (
+        <Alert color="red" title={t(`records.effect.${tense}.brokenTests`)}>
+          <ul className="bullets">
+            {brokenTests.map((test) => (
+              <li key={test.id}>
+                <RichText
+                  message={
+                    "enforced" in test && test.enforced === true ? "records.effect.testEnforced" : "records.effect.test"
+                  }
+                  values={{ name: test.name, count: test.brokenCount }}
+                  elements={{ test: <RecordLink to={`/access-tests/${test.id}`} inText /> }}
+                />
+              </li>
+            ))}
+          </ul>
+        </Alert>
+      )}
       {gained.pairs === 0 && lost.pairs === 0 ? (
-        <Text fw={600}>{t(`records.effect.${tense}.${isConditional ? "noneEntirely" : "none"}`)}</Text>
+        <Text fw={600}>
+          {planned && invites
+            ? t("records.effect.planned.noneBeforeAcceptance")
+            : t(`records.effect.${tense}.${isConditional ? "noneEntirely" : "none"}`)}
+        </Text>
       ) : (
         <EffectCounts effect={effect} tense={tense} />
       )}
@@ -111,23 +134,6 @@ export function EffectPanel({ effect, planned, changes, isConditional = false }:
         </Button>
       )}
       {changes !== undefined && showsAll && <EffectRows changes={changes} total={gained.pairs + lost.pairs} />}
-      {brokenTests.length > 0 && (
-        <Alert color="red" title={t(`records.effect.${tense}.brokenTests`)}>
-          <ul className="bullets">
-            {brokenTests.map((test) => (
-              <li key={test.id}>
-                <RichText
-                  message={
-                    "enforced" in test && test.enforced === true ? "records.effect.testEnforced" : "records.effect.test"
-                  }
-                  values={{ name: test.name, count: test.brokenCount }}
-                  elements={{ test: <RecordLink to={`/access-tests/${test.id}`} inText /> }}
-                />
-              </li>
-            ))}
-          </ul>
-        </Alert>
-      )}
     </Stack>
   );
 }

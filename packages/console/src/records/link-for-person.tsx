@@ -27,7 +27,6 @@ export function LinkForPerson({ onLink }: LinkForPersonProps) {
   const [isMissing, setMissing] = useState(false);
   const create = useAction({
     run: async () => show(await api.post(path, { path: { id: person }, body: {} })),
-    done: t("enrolmentLinks.createdDone"),
   });
   if (link !== undefined) {
     return (

@@ -6,6 +6,7 @@ import { Warning } from "../app/warning.tsx";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
 import { Intro } from "./intro.tsx";
+import { LoopbackNote } from "./loopback-note.tsx";
 import { QrCode } from "./qr-code.tsx";
 
 interface NewEnrolmentLinkProps {
@@ -25,6 +26,7 @@ export function NewLink({ close, ...link }: NewEnrolmentLinkProps) {
 export function LinkDetails({ link: { url, code }, close }: NewEnrolmentLinkProps) {
   return (
     <Stack>
+      <LoopbackNote url={url} about="link" />
       <Intro>{t("enrolmentLinks.createdText")}</Intro>
       <Code block aria-label={t("enrolmentLinks.link")} className="secret">
         {url}

@@ -20,6 +20,11 @@ export function changesConditions(changes: readonly PlannedChange[]): boolean {
   return changes.some(({ method, path }) => (method === "PUT" || method === "PATCH") && conditional.test(path));
 }
 
+/** Whether the changes invite users, who have no access until they accept. */
+export function invitesUsers(changes: readonly PlannedChange[]): boolean {
+  return changes.some(({ method, path }) => method === "POST" && path === "/tenants/users");
+}
+
 interface SendOptions {
   /** The version that the first change applies to. If empty or absent, the change applies to any version. */
   readonly etag?: string | undefined;

@@ -5,6 +5,7 @@ import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { type ListQuery, paged, whole } from "../app/api.ts";
 import { containsPattern } from "../app/like-pattern.ts";
+import { compareText } from "../messages/format.ts";
 import { t } from "../messages/i18n.ts";
 import { choosesFound } from "./choose-found.ts";
 
@@ -74,6 +75,21 @@ async function find(path: PickablePath, text: string, signal: AbortSignal): Prom
   const all: readonly Named[] = await whole(path).read(signal);
   // The owner role can only be transferred, not assigned.
   return all.filter(({ type }) => path !== "/tenants/roles" || type !== "OWNER");
+}
+
+/** The names of chosen records and of new ones, in alphabetical order. Undefined until they are known. */
+export function useNamesOf(path: PagedPath | "/tenants/roles", chosen: readonly string[]) {
+  const ids = chosen.filter((each) => nameOfNew(each) === undefined);
+  const { data } = useQuery({
+    queryKey: [path, "names", ids],
+    enabled: ids.length > 0,
+    queryFn: async ({ signal }) => {
+      if (isPaged(path)) return nameChosen(path, ids, signal);
+      return namedOf(await whole(path).read(signal)).filter(({ id }) => ids.includes(id));
+    },
+  });
+  if (ids.length === 0) return [];
+  return data?.map(({ name }) => name).sort(compareText);
 }
 
 function useChosen(path: PickablePath, ids: readonly string[]) {

@@ -58,3 +58,25 @@ test("shows the effect at this moment if access depends on conditions", async ()
   await dialog.findByText(t("records.effect.planned.now"));
   dialog.getByText(t("records.effect.planned.nowNone"));
 });
+
+test("names the access tests that break before anything else", async () => {
+  const effect = sample("AccessPreview");
+  const subject = { kind: "user", id: newId(), name: "ann@example.com" } as const;
+  const group = { change: "gained", before: "never", after: "always", internet: true } as const;
+  const counts = { subjectCount: 1, subjects: [subject], resourceCount: 0, resources: [] };
+  mockApi.answer("get", "/tenants/policies/{id}", policy);
+  mockApi.answer("post", "/tenants/policies/preview", {
+    ...effect,
+    gained: { ...effect.gained, users: 1, pairs: 1 },
+    groups: [{ ...group, ...counts }],
+    groupCount: 1,
+    brokenTests: [{ id: newId(), name: "Unencrypted never", enforced: true, brokenCount: 1, broken: [] }],
+  });
+  const user = openConsole(`/policies/${policy.id}`);
+  await click(user, t("policies.deactivate"));
+  const dialog = await findDialog(t("policies.deactivateTitle", { name: policy.name }));
+  const warning = await dialog.findByText(t("records.effect.planned.brokenTests"));
+  for (const later of [dialog.getByText(/^1 user gains/), dialog.getByRole("table")]) {
+    expect(warning.compareDocumentPosition(later) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+  }
+});

@@ -9,11 +9,12 @@ import { ProblemNotice } from "../app/problem-notice.tsx";
 import { sessionQuery, usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import { Dialog } from "./dialog.tsx";
+import { EffectAccepted } from "./effect-accepted.tsx";
 import { EffectNow } from "./effect-now.tsx";
 import { type Effect, EffectPanel, hasSometimes } from "./effect-panel.tsx";
 import { EmptyEffect } from "./empty-effect.tsx";
 import { useActionMenu } from "./more-actions.tsx";
-import { changesConditions, type PlannedChange, sendChanges } from "./planned-change.ts";
+import { changesConditions, invitesUsers, type PlannedChange, sendChanges } from "./planned-change.ts";
 import { useSavedNotice } from "./saved-notice.tsx";
 import { SharedAddresses } from "./shared-addresses.tsx";
 import { useEditing } from "./use-editing.ts";
@@ -160,11 +161,13 @@ export function ReviewedChange(props: ReviewedChangeProps) {
                 planned
                 changes={effect === undefined ? changes : undefined}
                 isConditional={changesConditions(changes)}
+                invites={invitesUsers(changes)}
               />
               <SharedAddresses shared={preview.data?.sharedAddresses} />
               {(changesConditions(changes) || (isPreviewed && hasSometimes(shown))) && canPreview && (
                 <EffectNow changes={changes} effect={shown} />
               )}
+              {isPreviewed && invitesUsers(changes) && <EffectAccepted changes={changes} />}
               {shown.gained.pairs + shown.lost.pairs === 0 && <EmptyEffect changes={changes} />}
             </>
           ) : !canPreview ? (

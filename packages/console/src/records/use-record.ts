@@ -32,8 +32,8 @@ export function useRecord<P extends RecordPath>(path: P, id: string, refreshMs?:
 
 interface Action<T> {
   readonly run: (given: T) => Promise<unknown>;
-  /** The notification after success. */
-  readonly done: string;
+  /** The notification after success. Absent if the page shows the result, which the notification could cover. */
+  readonly done?: string;
   readonly then?: () => void;
 }
 
@@ -43,7 +43,7 @@ export function useAction<T = void>({ run, done, then }: Action<T>) {
   return useMutation({
     mutationFn: run,
     onSuccess: async () => {
-      notifications.show({ message: done, color: "green" });
+      if (done !== undefined) notifications.show({ message: done, color: "green" });
       then?.();
       await queryClient.invalidateQueries();
     },

@@ -82,7 +82,11 @@ describe("the panels of", () => {
     [`/events/${newId()}`, t("events.revert.title")],
     [`/gateways/${newId()}`, t("gateways.deploy.title")],
   ])("%s introduce a button in the style of introductions", async (path, title) => {
-    mockApi.answer("get", "/tenants/gateways/{id}", sample("Gateway", { status: "ONLINE" }));
+    mockApi.answer(
+      "get",
+      "/tenants/gateways/{id}",
+      sample("Gateway", { status: "ONLINE", deployedOn: "2026-03-02T09:00:00.000Z" }),
+    );
     await panelsOf(path);
     const panel = await screen.findByRole("region", { name: title });
     await within(panel).findAllByRole("button");

@@ -24,6 +24,13 @@ export const previewAccess = operation({
   body: closedObject({
     changes: Type.Array(Change, { minItems: 1, maxItems: maxPreviewedChanges }),
     context: Type.Optional(AccessTestContext),
+    invitationsAccepted: Type.Optional(
+      Type.Boolean({
+        default: false,
+        description:
+          "Whether the users that the changes create count as active, without a device, as they will after they accept their invitations. Otherwise, they are pending and have no access.",
+      }),
+    ),
     page: Type.Optional(
       component("PreviewPage", "The page of rows to return.", {
         limit: Type.Optional(

@@ -31,6 +31,13 @@ export const Gateway = component("Gateway", "A network gateway with its settings
     description:
       "The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes.",
   }),
+  formerTokensEndAt: Type.Optional(
+    Type.Unsafe<Static<typeof Timestamp>>({
+      ...Timestamp,
+      description:
+        "When the last of the tokens stops working that a rotation replaced. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.",
+    }),
+  ),
   lastOnline: Type.Optional(Timestamp),
   relayEnabled: Type.Optional(Type.Boolean()),
   endpoint: Type.Optional(Type.String()),

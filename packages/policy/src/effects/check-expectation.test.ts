@@ -89,6 +89,32 @@ test("a hypothetical device has the given posture and belongs to each user in tu
   expect(check({ ...engineers, device: { posture: {} } })).toMatchObject({ holds: false, brokenCount: 2 });
 });
 
+describe("a hypothetical device with some known posture", () => {
+  const engineers = group("engineers");
+  test.each([
+    // The rule reads only "managed".
+    [{ managed: false, other: true }, "denied", true],
+    [{ managed: true, other: true }, "allowed", true],
+    // It may have any value or none, so that neither expectation holds.
+    [{ other: true }, "denied", false],
+    [{ other: true }, "allowed", false],
+  ] as const)("%o: %s", (posture, expected, holds) => {
+    const checked = check({ subject: engineers, device: { posture }, expected });
+    expect(checked.holds).toBe(holds);
+    if (!holds) expect(checked.broken[0]?.level).toBe("sometimes");
+  });
+
+  test("a rule that lists the posture depends on the open part of it", () => {
+    const listing = compile({
+      ...facts,
+      rules: facts.rules.map((rule) => ({ ...rule, text: "device.posture.exists(name, name == 'managed')" })),
+    });
+    const expectation = { subject: engineers, destination: resource("git"), circumstances: {}, expected: "denied" };
+    const device = { posture: { other: true } };
+    expect(checkExpectation(listing, { ...expectation, device } as AccessExpectation).holds).toBe(false);
+  });
+});
+
 test("any device: expected access is checked with each active device, or without a device if there is none", () => {
   const checked = check({ subject: group("engineers"), expected: "allowed" });
   // Two devices of Anna, and Ben without a device. Access is not expected for the inactive user.

@@ -24,7 +24,7 @@ export interface AccessExpectation {
   /**
    * The devices of the users. "any" means each active device of a user. It includes the user without a device if access
    * is expected to be denied, or if the user has no active device. A posture represents a hypothetical active device
-   * whose other fields are empty.
+   * whose other fields are empty. Posture entries that it does not name are open.
    */
   readonly device: "any" | "none" | { readonly posture: Properties };
   readonly destination: ExpectedDestination;
@@ -91,7 +91,11 @@ export function* checkingExpectation(
   if (users === undefined) return { ...nobody, missing: "subject" };
   const target = targetOf(model, expectation.destination);
   if (target === undefined) return { ...nobody, missing: "destination" };
-  const circumstances = knownCircumstances(expectation.circumstances);
+  const { device } = expectation;
+  const circumstances = knownCircumstances({
+    ...expectation.circumstances,
+    ...(typeof device === "object" ? { knownPosture: Object.keys(device.posture).sort() } : {}),
+  });
   // If every active user has access, evaluating some of them is enough.
   const isUniform =
     !isPart && expectation.expected === "denied" && target.open && allowsEveryone(model, target.resource);

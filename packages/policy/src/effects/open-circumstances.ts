@@ -9,6 +9,8 @@ export interface OpenCircumstances {
   readonly country?: string;
   /** Milliseconds since 1970, UTC. */
   readonly now?: number;
+  /** The names of known posture entries. All others are open. If absent, the whole posture is known. */
+  readonly knownPosture?: readonly string[];
 }
 
 /** The open parts of the circumstances. */
@@ -16,6 +18,8 @@ export interface Openness {
   readonly sourceIp: boolean;
   readonly country: boolean;
   readonly now: boolean;
+  /** The names of known posture entries, if all others are open. */
+  readonly knownPosture?: readonly string[];
   /** Whether the subject, the device and the destination are open too. */
   readonly request?: true;
 }
@@ -31,10 +35,16 @@ export interface KnownCircumstances {
   readonly now: Date;
 }
 
-export function knownCircumstances({ sourceIp, country, now }: OpenCircumstances): KnownCircumstances {
+export function knownCircumstances(circumstances: OpenCircumstances): KnownCircumstances {
+  const { sourceIp, country, now, knownPosture } = circumstances;
   const address = knownSource(sourceIp);
   return {
-    open: { sourceIp: sourceIp === undefined, country: country === undefined, now: now === undefined },
+    open: {
+      sourceIp: sourceIp === undefined,
+      country: country === undefined,
+      now: now === undefined,
+      ...(knownPosture === undefined ? {} : { knownPosture }),
+    },
     sourceIp: address,
     source: {
       ...(address === undefined ? {} : { ip: formatIpAddress(address) }),

@@ -47,7 +47,7 @@ const nothing: RuleInputs = {
 };
 
 const cachedInputs = new WeakMap<CompiledRule, RuleInputs>();
-const cachedTrees = new WeakMap<CompiledRule, Map<number, Possible>>();
+const cachedTrees = new WeakMap<CompiledRule, Map<number | string, Possible>>();
 
 /** The inputs of a rule. Empty for built-in and invalid rules. */
 export function inputsOf(rule: CompiledRule): RuleInputs {
@@ -66,8 +66,14 @@ export function isOpen(inputs: RuleInputs, open: Openness): boolean {
     (inputs.sourceIp && open.sourceIp) ||
     (inputs.country && open.country) ||
     (inputs.now && open.now) ||
-    (isRequestRead && open.request === true)
+    (isRequestRead && open.request === true) ||
+    (open.knownPosture !== undefined && readsOtherPosture(inputs, open.knownPosture))
   );
+}
+
+function readsOtherPosture({ device, paths }: RuleInputs, known: readonly string[]): boolean {
+  if (paths === undefined) return device;
+  return paths.some(({ variable, name }) => variable === "posture" && !known.includes(name));
 }
 
 /**
@@ -117,7 +123,8 @@ function treeOf(rule: CompiledRule, open: Openness): Possible {
     byOpenness = new Map();
     cachedTrees.set(rule, byOpenness);
   }
-  const key = (open.sourceIp ? 1 : 0) + (open.country ? 2 : 0) + (open.now ? 4 : 0) + (open.request === true ? 8 : 0);
+  const flags = (open.sourceIp ? 1 : 0) + (open.country ? 2 : 0) + (open.now ? 4 : 0) + (open.request === true ? 8 : 0);
+  const key = open.knownPosture === undefined ? flags : JSON.stringify([flags, ...open.knownPosture]);
   const known = byOpenness.get(key);
   if (known !== undefined) return known;
   const prepared = rule.prepared();

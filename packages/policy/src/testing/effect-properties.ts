@@ -289,7 +289,10 @@ function expectedAnswer(effects: Effects, facts: TenantFacts, expectation: Acces
   }
   const wanted = expected === "allowed" ? "always" : "never";
   const broken = asked.flatMap((each) => {
-    const level = effects.accessLevel(compile(each.facts), each.subject, destination, circumstances);
+    const level = effects.accessLevel(compile(each.facts), each.subject, destination, {
+      ...circumstances,
+      ...(typeof device === "object" ? { knownPosture: Object.keys(device.posture) } : {}),
+    });
     const deviceId = each.subject.deviceId === madeUp.id ? null : (each.subject.deviceId ?? null);
     return level === wanted ? [] : [JSON.stringify([each.subject.userId, deviceId, level])];
   });

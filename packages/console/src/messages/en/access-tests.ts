@@ -28,6 +28,8 @@ export const accessTests = {
     deviceAny: "Any of the subject’s devices",
     deviceNone: "No device",
     devicePosture: "Device with a given posture",
+    devicePostureHelp:
+      "The test must pass for every value of a property that is “Any”. A device that is not the subject has no name, operating system, tags or session.",
     enforced: "Enforced",
     enforcedHelp:
       "Gatehouse refuses changes that break the test, unless they only remove access or are overridden with a reason.",
@@ -85,8 +87,8 @@ export const accessTests = {
     deniedToAll: "{{subject}} may ever reach {{resource}}",
     from: "from {{source}}",
     nobody: "Nobody",
+    onAnyDevice: "{{subject}} on a device with any posture",
     onDevice: "{{subject}} on a device with {{posture}}",
-    onUnknownDevice: "{{subject}} on a device with unknown posture",
     service: "{{resource}} on {{service}}",
     withoutDevice: "{{subject}} without a device",
   },

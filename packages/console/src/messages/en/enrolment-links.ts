@@ -7,7 +7,6 @@ export const enrolmentLinks = {
   create: "Create link",
   createAndSend: "Create and send by email",
   created: "Invitation link for “{{name}}”",
-  createdDone: "Invitation link created",
   createdText: "The user registers a passkey with this link, once, within seven days.",
   createFor: "Create invitation link",
   empty: "No invitation links yet",

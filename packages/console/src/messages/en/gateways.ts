@@ -10,7 +10,7 @@ export const gateways = {
     title: "Delete gateway “{{name}}”?",
   },
   deploy: {
-    again: "This gateway has been deployed. To move it to a new machine, run the command there.",
+    again: "This gateway has been deployed.",
     copy: "Copy with token",
     hide: "Hide token",
     instructions: {
@@ -42,14 +42,24 @@ export const gateways = {
       "The command contains the gateway’s token, which is shown for 15 minutes after you sign in or confirm your identity.",
     noPermission:
       "You cannot view the gateway’s token, which the command contains. Ask someone with the permission <code>gateways:token</code>.",
-    loopback:
-      "The public URL of this server is <code>{{url}}</code>. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
     noPackages:
       "This server has no agent packages, so a gateway cannot be installed from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
-    show: "Show command",
+    rotated: "The token was rotated. Update it on the gateway’s machine. The previous token works until <time></time>.",
+    show: "Deploy on another machine",
     reveal: "Reveal token",
     title: "Deploy",
+    update: "Update the token",
+    updateInstructions: {
+      checkout:
+        "Stop the agent, and run this in the folder of the checkout. It is the command that you started the agent with, with the new token.",
+      compose: "Run this in the folder of <code>compose.yaml</code> on the gateway’s container host.",
+      container:
+        "Run this on the gateway’s container host. With Docker, run <code>docker rm --force gatehouse-gateway</code> first, replace <code>podman</code> with <code>docker</code>, and omit <code>--replace</code>.",
+      debian:
+        "Run this on the gateway’s machine, also if it was installed with cloud-init. Nothing is installed again.",
+      helm: "Run this with access to the cluster of the gateway. If the chart runs it as a DaemonSet, restart <code>daemonset/gatehouse-gateway-gateway</code> instead.",
+    },
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",
   },
   edit: "Edit gateway “{{name}}”",
@@ -126,12 +136,12 @@ export const gateways = {
       note: "For 24 hours, the gateway may connect with another WireGuard key, once. Use this after its machine was set up again. If others may know the token, select “Replace token now” first.",
     },
     revokeToken: {
-      done: "Token replaced. The command under Deploy contains the new token. The previous token no longer works.",
+      done: "Token replaced. The previous token no longer works. Use “Update the token” under Deploy.",
       label: "Replace token now",
       note: "The previous token will stop working immediately. Use this if others may know the token. The gateway cannot reconnect until its machine has the new token. Until then, the gateway enforces its last configuration.",
     },
     rotateToken: {
-      done: "Token rotated. The command under Deploy contains the new token. The previous token works for another 24 hours.",
+      done: "Token rotated. The previous token works for another 24 hours. Use “Update the token” under Deploy.",
       label: "Rotate token",
       note: "The previous token works for 24 hours. Update the gateway before then. If others may know the token, select “Replace token now” instead.",
     },

@@ -85,6 +85,11 @@ export const records = {
       pending_one: "{{count, number}} of {{total, number}} users has not accepted the invitation yet.",
       pending_other: "{{count, number}} of {{total, number}} users have not accepted the invitation yet.",
     },
+    accepted: {
+      devices: "Devices that they add can get more access, if policies depend on the device.",
+      none: "They gain no access without a device.",
+      title: "When they accept",
+    },
     gained: "Gained: {{before}} → {{after}}",
     lost: "Lost: {{before}} → {{after}}",
     made: {
@@ -113,6 +118,7 @@ export const records = {
       lost_other: "{{who}} lose access to {{what}}",
       lostNothing: "No access lost",
       none: "Nobody’s access changes.",
+      noneBeforeAcceptance: "Nobody’s access changes until they accept.",
       noneEntirely: "Nobody gains or loses access entirely. The times and conditions of access may change.",
       now: "At this moment",
       nowNone: "Nobody’s access changes.",
@@ -165,6 +171,13 @@ export const records = {
   links: {
     graph: "Graph",
     history: "History",
+  },
+  loopback: {
+    command:
+      "The public URL of this server is <code>{{url}}</code>. The command works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+    link: "The public URL of this server is <code>{{url}}</code>. The link works only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
+    links:
+      "The public URL of this server is <code>{{url}}</code>. The links work only on the server’s own machine. For other machines, set <code>GATEHOUSE_PUBLIC_URL</code> to a URL that they can reach, and restart the server.",
   },
   notFound: {
     back: "Back to {{list}}",

@@ -4,6 +4,7 @@ export const users = {
     deactivateAndRevoke_other: "Deactivate and revoke {{count, number}} API keys",
     keep_one: "{{count, number}} API key that the user created stays valid: {{names}}.",
     keep_other: "{{count, number}} API keys that the user created stay valid: {{names}}.",
+    keepUnknown: "API keys that the user created will stay valid.",
     revoke_one: "Revoke API key",
     revoke_other: "Revoke all {{count, number}} API keys",
     revokeNote: "The keys and all sessions that use them will stop working immediately. You cannot undo this.",
@@ -23,7 +24,7 @@ export const users = {
     addToGroupNote: "The users gain the access that policies grant to the group.",
     deactivate: "Deactivate",
     deactivateNote:
-      "The users and all of their devices will be disconnected immediately. Their invitation links will be revoked permanently. API keys that they created will stay valid. You can reactivate the users.",
+      "The users will be signed out of the console, and all of their devices will be disconnected immediately. Their invitation links will be revoked permanently. API keys that they created will stay valid. You can reactivate the users.",
     deleteNote:
       "Policies will no longer refer to the users. Their invitation links will be revoked permanently. Their devices will be deactivated, and the records of the devices will be retained. API keys that the users created will stay valid.",
     group: "Group",
@@ -34,7 +35,7 @@ export const users = {
   deactivate: {
     done: "User deactivated and devices disconnected",
     label: "Deactivate",
-    note: "The user and all of the user’s devices will be disconnected immediately. The user’s invitation links will be revoked permanently. All other data will be retained, and you can reactivate the user later.",
+    note: "The user will be signed out of the console, and all of the user’s devices will be disconnected immediately. The user’s invitation links will be revoked permanently. All other data will be retained, and you can reactivate the user later.",
     title: "Deactivate “{{name}}”?",
   },
   delete: {
@@ -110,8 +111,13 @@ export const users = {
     submit_one: "Invite",
     submit_other: "Invite {{count, number}} users",
     summary: "People to invite: {{names}}",
+    summaryDefaultGroup: "Group: the default group",
+    summaryExistingGroups_one: "Group: {{names}}",
+    summaryExistingGroups_other: "Groups: {{names}}",
     summaryGroups_one: "New group: {{names}}",
     summaryGroups_other: "New groups: {{names}}",
+    summaryRoles_one: "Role: {{names}}",
+    summaryRoles_other: "Roles: {{names}}",
     title: "Invite users",
   },
   notSeenHelp: "Includes users who were invited before this period and never connected.",

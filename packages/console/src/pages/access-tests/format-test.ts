@@ -1,6 +1,7 @@
 import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
 import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { formatFactInText, formatFactValue } from "../../records/format-fact.ts";
 
 export type AccessTest = ItemAt<"/tenants/access-tests">;
 export type AccessTestState = ResultOf<"/tenants/access-tests/check", "post">["tests"][number]["state"];
@@ -33,7 +34,7 @@ function formatSubjectOnDevice(subject: string, device: AccessTest["device"]): s
   if (device === "none") return t("accessTests.sentence.withoutDevice", { subject });
   const posture = formatPosture(device.posture);
   return posture === ""
-    ? t("accessTests.sentence.onUnknownDevice", { subject })
+    ? t("accessTests.sentence.onAnyDevice", { subject })
     : t("accessTests.sentence.onDevice", { subject, posture });
 }
 
@@ -41,13 +42,16 @@ function formatSubjectOnDevice(subject: string, device: AccessTest["device"]): s
 export function formatDevice(device: AccessTest["device"]): string {
   if (device === "any") return t("accessTests.fields.deviceAny");
   if (device === "none") return t("accessTests.fields.deviceNone");
-  return `${t("accessTests.fields.devicePosture")}: ${formatPosture(device.posture)}`;
+  return `${t("accessTests.fields.devicePosture")}: ${formatPosture(device.posture) || t("accessTests.fields.any")}`;
 }
 
 type Posture = Extract<AccessTest["device"], object>["posture"];
 
 function formatPosture(posture: Posture): string {
   return Object.entries(posture)
-    .map(([fact, value]) => `${fact} = ${String(value)}`)
+    .map(([fact, value]) => {
+      const text = typeof value === "boolean" ? formatFactValue(value).toLowerCase() : String(value);
+      return `${formatFactInText(fact)} = ${text}`;
+    })
     .join(", ");
 }

@@ -1,8 +1,9 @@
-import { Group, Input, SegmentedControl, Select, Stack, Switch, Text, TextInput, useMatches } from "@mantine/core";
+import { Group, Input, SegmentedControl, Select, Stack, TextInput, useMatches } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
 import { type CustomFieldProps, type Field, nameField, type Values } from "../../records/form-fields.tsx";
 import { RecordSelect } from "../../records/record-select.tsx";
 import { type AccessTest, formatDevice } from "./format-test.ts";
+import { PostureFields } from "./posture-fields.tsx";
 
 type SubjectType = AccessTest["subject"]["type"];
 
@@ -123,7 +124,6 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
   const kind = typeof device === "string" ? device : "posture";
   const isWide = useMatches({ base: false, xs: true });
   const posture = typeof device === "string" ? {} : device.posture;
-  const set = (name: string, met: boolean) => onChange({ posture: { ...posture, [name]: met } });
   return (
     <Stack gap={6}>
       <Stack gap={0}>
@@ -134,9 +134,7 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
           aria-labelledby="test-device"
           orientation={isWide ? "horizontal" : "vertical"}
           value={kind}
-          onChange={(next) =>
-            onChange(next === "posture" ? { posture: { diskEncrypted: false, osUpToDate: false } } : next)
-          }
+          onChange={(next) => onChange(next === "posture" ? { posture: {} } : next)}
           data={[
             { value: "any", label: t("accessTests.fields.deviceAny") },
             { value: "none", label: t("accessTests.fields.deviceNone") },
@@ -144,21 +142,7 @@ function DeviceField({ value, onChange }: CustomFieldProps) {
           ]}
         />
       </Stack>
-      {kind === "posture" &&
-        Object.entries(posture).map(([name, met]) =>
-          typeof met === "boolean" ? (
-            <Switch
-              key={name}
-              label={name}
-              checked={met}
-              onChange={({ currentTarget }) => set(name, currentTarget.checked)}
-            />
-          ) : (
-            <Text key={name} size="sm">
-              {name} = {String(met)}
-            </Text>
-          ),
-        )}
+      {kind === "posture" && <PostureFields posture={posture} onChange={(changed) => onChange({ posture: changed })} />}
     </Stack>
   );
 }

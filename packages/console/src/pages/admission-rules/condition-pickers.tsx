@@ -7,9 +7,6 @@ import { Warning } from "../../app/warning.tsx";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
-import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
-import { findPaged } from "../../records/record-picker.tsx";
-import type { Condition } from "../../records/rule-conditions.ts";
 import {
   countMet,
   isBoolean,
@@ -19,7 +16,10 @@ import {
   useFactRecords,
   usualPosture,
   valuesIn,
-} from "./fact-counts.ts";
+} from "../../records/fact-counts.ts";
+import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
+import { findPaged } from "../../records/record-picker.tsx";
+import type { Condition } from "../../records/rule-conditions.ts";
 
 interface GroupNameProps {
   readonly value: string;

@@ -18,12 +18,12 @@ import { Plus } from "lucide-react";
 import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { choosesFound } from "../../records/choose-found.ts";
+import { readFactValue, useFactRecords } from "../../records/fact-counts.ts";
 import { RemoveRow } from "../../records/remove-row.tsx";
 import { type BuiltRule, type Comparison, type Condition, writeRule } from "../../records/rule-conditions.ts";
 import { HoursFields, Zone } from "../../records/time-fields.tsx";
 import { FactName, FactValue, GroupName, MetNow } from "./condition-pickers.tsx";
 import { countries } from "./countries.ts";
-import { readFactValue, useFactRecords } from "./fact-counts.ts";
 import { conditionProblem } from "./rule-problems.ts";
 import { WeekStrip } from "./week-strip.tsx";
 

@@ -13,5 +13,7 @@ test("exports what is filtered, and shows how to verify the file", async () => {
   const href = (name: string) => screen.getByRole("link", { name }).getAttribute("href");
   expect(href(t("events.export.ndjson"))).toBe("/tenants/events/export?filter%5Btarget.type%5D=policy&format=ndjson");
   expect(href(t("events.export.csv"))).toBe("/tenants/events/export?filter%5Btarget.type%5D=policy&format=csv");
-  await dialog.findByText("gatehouse audit verify --file gatehouse-audit.ndjson --public-key a2V5");
+  // The server names the file in the same way.
+  const file = `audit-${new Date().toISOString().slice(0, 10)}.ndjson`;
+  await dialog.findByText(`gatehouse audit verify --file ${file} --public-key a2V5`);
 });

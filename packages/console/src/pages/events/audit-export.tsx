@@ -45,15 +45,17 @@ function Export({ definition }: { readonly definition: ListDefinition<Event> }) 
     queryKey: [keyPath],
     queryFn: ({ signal }) => api.get("/tenants/events/signing-key", { signal }),
   });
-  const command = `gatehouse audit verify --file gatehouse-audit.ndjson --public-key ${data?.publicKey ?? ""}`;
+  // The server gives this name to the file.
+  const fileName = (format: string) => `audit-${new Date().toISOString().slice(0, 10)}.${format}`;
+  const command = `gatehouse audit verify --file ${fileName("ndjson")} --public-key ${data?.publicKey ?? ""}`;
   return (
     <Stack>
       <Intro>{isFiltered ? t("events.export.filtered") : t("events.export.whole")}</Intro>
       <Group>
-        <Button component="a" href={href("ndjson")} download="gatehouse-audit.ndjson">
+        <Button component="a" href={href("ndjson")} download={fileName("ndjson")}>
           {t("events.export.ndjson")}
         </Button>
-        <Button component="a" href={href("csv")} download="gatehouse-audit.csv" variant="default">
+        <Button component="a" href={href("csv")} download={fileName("csv")} variant="default">
           {t("events.export.csv")}
         </Button>
       </Group>

@@ -4,6 +4,8 @@ import {
   packageSnippetKinds,
   type SnippetKind,
   snippetKinds,
+  tokenUpdateKinds,
+  tokenUpdateSnippets,
 } from "@gatehouse/contract/deployment-snippets";
 import { Button, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
@@ -18,10 +20,13 @@ import { t } from "../../messages/i18n.ts";
 import { textWithCode } from "../../messages/text-with-code.tsx";
 import { CodeLines } from "../../records/code-lines.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
-import type { Gateway } from "./gateway-fields.ts";
+import { LoopbackNote } from "../../records/loopback-note.tsx";
+import { type Gateway, isDeployed } from "./gateway-fields.ts";
 
 /** The token in the answers to callers without `gateways:token`, and to people who authenticated too long ago. */
 const hidden = "<redacted>";
+
+type Purpose = "deploy" | "update";
 
 const guides: Readonly<Record<SnippetKind, GuidePart>> = {
   debian: "gateway#install",
@@ -34,13 +39,20 @@ const guides: Readonly<Record<SnippetKind, GuidePart>> = {
 };
 
 /** The snippets that work with this server, the usual one first, and the one for developers last. */
-function offeredKinds(hasAgentPackages: boolean): readonly SnippetKind[] {
+function offeredKinds(purpose: Purpose, hasAgentPackages: boolean): readonly SnippetKind[] {
+  if (purpose === "update") return tokenUpdateKinds;
   return snippetKinds.filter((kind) =>
     hasAgentPackages ? kind !== "debianFile" : !packageSnippetKinds.includes(kind),
   );
 }
 
-export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
+interface DeployCommandProps {
+  readonly gateway: Gateway;
+  /** Whether to deploy the gateway on a machine, or to update its token there. */
+  readonly purpose?: Purpose;
+}
+
+export function DeployCommand({ gateway, purpose = "deploy" }: DeployCommandProps) {
   const [isRevealed, setRevealed] = useState(false);
   const [chosen, setChosen] = useState<SnippetKind>();
   const { data: installation, error, refetch } = useQuery(installationQuery);
@@ -52,26 +64,23 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
   if (installation === undefined) return <Skeleton height={120} aria-busy />;
   const { publicUrl: url, hasAgentPackages } = installation;
-  const kinds = offeredKinds(hasAgentPackages);
+  const kinds = offeredKinds(purpose, hasAgentPackages);
   const kind = chosen ?? kinds[0] ?? "checkout";
-  const snippet = gatewaySnippets[kind];
+  const updated = tokenUpdateKinds.find((each) => each === kind);
+  const isUpdate = purpose === "update" && updated !== undefined;
+  const snippet = isUpdate ? tokenUpdateSnippets[updated] : gatewaySnippets[kind];
   return (
     <Stack gap="sm">
-      {!hasAgentPackages && (
+      {!hasAgentPackages && purpose === "deploy" && (
         <Warning>
           {textWithCode("gateways.deploy.noPackages")} <GuideLink to="deployment#packages-for-agents" isNamed />
         </Warning>
       )}
-      {isLoopback(url) ? (
+      <LoopbackNote url={url} about="command" />
+      {!isLoopback(url) && url.startsWith("http://") && (
         <Warning>
-          {textWithCode("gateways.deploy.loopback", { url })} <GuideLink to="configuration#server" isNamed />
+          {textWithCode("gateways.deploy.plainHttp")} <GuideLink to="configuration#server" isNamed />
         </Warning>
-      ) : (
-        url.startsWith("http://") && (
-          <Warning>
-            {textWithCode("gateways.deploy.plainHttp")} <GuideLink to="configuration#server" isNamed />
-          </Warning>
-        )
       )}
       <Tabs value={kind} onChange={(next) => setChosen(kinds.find((known) => known === next))}>
         <Tabs.List className="scrolling-tabs">
@@ -84,7 +93,10 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <Tabs.Panel value={kind} pt="sm">
           <Stack gap="sm">
             <Text size="sm">
-              {textWithCode(`gateways.deploy.instructions.${kind}`)} <GuideLink to={guides[kind]} isNamed />
+              {textWithCode(
+                isUpdate ? `gateways.deploy.updateInstructions.${updated}` : `gateways.deploy.instructions.${kind}`,
+              )}{" "}
+              <GuideLink to={isUpdate ? "gateway#rotate-the-token" : guides[kind]} isNamed />
             </Text>
             <CodeLines>{snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}</CodeLines>
           </Stack>
@@ -97,7 +109,7 @@ export function DeployCommand({ gateway }: { readonly gateway: Gateway }) {
         <Button size="xs" variant="default" aria-pressed={isRevealed} onClick={() => setRevealed(!isRevealed)}>
           {isRevealed ? t("gateways.deploy.hide") : t("gateways.deploy.reveal")}
         </Button>
-        {gateway.status === "PENDING" && (
+        {purpose === "deploy" && !isDeployed(gateway) && (
           <Group gap={8} component="span" wrap="nowrap">
             <Loader size={16} aria-hidden />
             <Text size="sm" component="span">

@@ -4,6 +4,11 @@ import { type Field, nameField, type Values } from "../../records/form-fields.ts
 
 export type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
 
+/** Whether the gateway has ever connected. One in maintenance need not have. */
+export function isDeployed({ status, deployedOn }: Pick<Gateway, "status" | "deployedOn">): boolean {
+  return status !== "PENDING" && deployedOn !== null;
+}
+
 export const gatewayFields: readonly Field[] = [
   nameField(t("gateways.fields.nameExample")),
   {

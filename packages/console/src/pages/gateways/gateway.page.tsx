@@ -1,9 +1,11 @@
-import { Button, Code, Stack, Text } from "@mantine/core";
+import { Button, Code, Group, Stack, Text } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { useNavigate, useParams } from "@tanstack/react-router";
 import { useState } from "react";
 import { usePermission } from "../../app/session.ts";
+import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { EmptyState } from "../../records/empty-list.tsx";
 import { Intro } from "../../records/intro.tsx";
@@ -13,13 +15,13 @@ import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
 import { RecordTabs } from "../../records/record-tabs.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
+import { ExactTime, RelativeTime } from "../../records/relative-time.tsx";
 import { removeGateway } from "../../records/remove-from-policies.ts";
 import { ReviewedButton } from "../../records/reviewed-change.tsx";
 import { StatusOf } from "../../records/status.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
 import { DeployCommand } from "./deploy-command.tsx";
-import { bodyOf, type Gateway, gatewayFields, gatewayValues } from "./gateway-fields.ts";
+import { bodyOf, type Gateway, gatewayFields, gatewayValues, isDeployed } from "./gateway-fields.ts";
 import { GatewaySettingsPanel } from "./gateway-settings.tsx";
 import { GatewaySyncPanel } from "./gateway-sync.tsx";
 
@@ -72,10 +74,22 @@ export function GatewayPage() {
 }
 
 function About({ gateway }: { readonly gateway: Gateway }) {
-  const deployment = <Deployment key={gateway.status === "PENDING" ? "first" : "again"} gateway={gateway} />;
+  const isFirst = !isDeployed(gateway);
+  const formerTokensEndAt = endOfFormerTokens(gateway);
+  // A new token must get to the machine in time.
+  const isAbove = isFirst || formerTokensEndAt !== undefined;
+  const deployment = (
+    <Deployment
+      key={`${isFirst} ${formerTokensEndAt}`}
+      gateway={gateway}
+      isFirst={isFirst}
+      formerTokensEndAt={formerTokensEndAt}
+    />
+  );
   return (
     <>
-      {gateway.status === "PENDING" ? deployment : <GatewaySyncPanel id={gateway.id} refreshMs={refreshMs} />}
+      {isAbove && deployment}
+      {gateway.status !== "PENDING" && <GatewaySyncPanel id={gateway.id} refreshMs={refreshMs} />}
       <Panel title={t("common.about")}>
         <Facts
           facts={[
@@ -127,26 +141,60 @@ function About({ gateway }: { readonly gateway: Gateway }) {
           </Stack>
         )}
       </Panel>
-      {gateway.status !== "PENDING" && deployment}
+      {!isAbove && deployment}
     </>
   );
 }
 
-/** The command is needed again only for a new machine. */
-function Deployment({ gateway }: { readonly gateway: Gateway }) {
-  const [isShown, setShown] = useState(gateway.status === "PENDING");
+/** When the previous tokens stop working. Undefined if none of them works. */
+function endOfFormerTokens({ formerTokensEndAt }: Gateway): string | undefined {
+  return formerTokensEndAt !== undefined && Date.parse(formerTokensEndAt) > Date.now() ? formerTokensEndAt : undefined;
+}
+
+interface DeploymentProps {
+  readonly gateway: Gateway;
+  /** Whether the gateway was never deployed. */
+  readonly isFirst: boolean;
+  readonly formerTokensEndAt: string | undefined;
+}
+
+/** After the first deployment, commands are needed again for a new token, and for a new machine. */
+function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
+  const [shown, setShown] = useState<"deploy" | "update" | undefined>(
+    formerTokensEndAt === undefined ? undefined : "update",
+  );
+  if (isFirst) {
+    return (
+      <Panel title={t("gateways.deploy.title")}>
+        <DeployCommand gateway={gateway} />
+      </Panel>
+    );
+  }
   return (
     <Panel title={t("gateways.deploy.title")}>
-      {isShown ? (
-        <DeployCommand gateway={gateway} />
-      ) : (
-        <Stack gap="sm" align="flex-start">
+      <Stack gap="sm">
+        {formerTokensEndAt === undefined ? (
           <Intro>{t("gateways.deploy.again")}</Intro>
-          <Button size="xs" variant="default" onClick={() => setShown(true)}>
-            {t("gateways.deploy.show")}
-          </Button>
-        </Stack>
-      )}
+        ) : (
+          <Warning>
+            <RichText message="gateways.deploy.rotated" elements={{ time: <ExactTime at={formerTokensEndAt} /> }} />
+          </Warning>
+        )}
+        <Group gap="xs">
+          {(["update", "deploy"] as const).map((purpose) => (
+            <Button
+              key={purpose}
+              size="xs"
+              variant={shown === purpose ? "light" : "default"}
+              aria-pressed={shown === purpose}
+              onClick={() => setShown(shown === purpose ? undefined : purpose)}
+            >
+              {purpose === "update" ? t("gateways.deploy.update") : t("gateways.deploy.show")}
+            </Button>
+          ))}
+        </Group>
+        {shown !== undefined && <DeployCommand key={shown} gateway={gateway} purpose={shown} />}
+      </Stack>
     </Panel>
   );
 }

@@ -1,7 +1,13 @@
-import { gatewaySnippets, snippetKinds } from "@gatehouse/contract/deployment-snippets";
+import {
+  gatewaySnippets,
+  snippetKinds,
+  tokenUpdateKinds,
+  tokenUpdateSnippets,
+} from "@gatehouse/contract/deployment-snippets";
 import { permissions } from "@gatehouse/contract/permissions";
 import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
+import { formatZonedTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import {
   chooseAction,
@@ -23,6 +29,7 @@ const gateway = sample("Gateway", {
   id,
   name: "Berlin",
   status: "ONLINE",
+  deployedOn: "2026-03-01T09:00:00.000Z",
   wireguardPort: "51820",
   token: "the-token",
   resources: [{ id: newId(), name: "Wiki" }],
@@ -129,6 +136,39 @@ describe("the page of a gateway", () => {
     expect(screen.queryByRole("button", { name: t("gateways.deploy.copy") })).toBeNull();
     await click(user, t("gateways.deploy.show"));
     await screen.findByRole("button", { name: t("gateways.deploy.copy") });
+  });
+
+  test("after a rotation, offers to update the token, and shows until when the previous one works", async () => {
+    const formerTokensEndAt = new Date(Date.now() + 3_600_000).toISOString();
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, formerTokensEndAt });
+    const user = openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByText(/^The token was rotated/);
+    panel.getByText(formatZonedTime(formerTokensEndAt));
+    expect(panel.getByRole("button", { name: t("gateways.deploy.update"), pressed: true })).toBeTruthy();
+    const offered = (await panel.findAllByRole("tab")).map(({ textContent }) => textContent);
+    expect(offered).toEqual(tokenUpdateKinds.map((kind) => t(`gateways.deploy.kinds.${kind}`)));
+    const options = { url: "https://gatehouse.example.com", token: "the-token" };
+    for (const kind of tokenUpdateKinds) {
+      await user.click(panel.getByRole("tab", { name: t(`gateways.deploy.kinds.${kind}`) }));
+      await click(user, t("gateways.deploy.copy"));
+      await waitFor(async () => expect(await navigator.clipboard.readText()).toBe(tokenUpdateSnippets[kind](options)));
+    }
+  });
+
+  test("says nothing of a previous token that no longer works", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, formerTokensEndAt: "2026-03-02T09:00:00.000Z" });
+    openConsole(`/gateways/${id}`);
+    await (await findPanel(t("gateways.deploy.title"))).findByText(t("gateways.deploy.again"));
+  });
+
+  test("a gateway in maintenance that was never deployed gets the command of the first deployment", async () => {
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "MAINTENANCE", deployedOn: null });
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByRole("button", { name: t("gateways.deploy.copy") });
+    panel.getByText(t("gateways.deploy.waiting"));
+    expect(panel.queryByText(t("gateways.deploy.again"))).toBeNull();
   });
 
   test("on a server without packages, offers only what works, and says how to add them", async () => {

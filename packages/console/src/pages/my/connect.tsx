@@ -6,6 +6,7 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { CodeLines } from "../../records/code-lines.tsx";
 import { Intro } from "../../records/intro.tsx";
+import { LoopbackNote } from "../../records/loopback-note.tsx";
 import { Panel } from "../../records/record-page.tsx";
 
 export function Connect() {
@@ -25,6 +26,7 @@ export function ConnectSteps() {
   const command = `sudo gatehouse-device enrol --url ${url}`;
   return (
     <Stack>
+      {installation !== undefined && <LoopbackNote url={url} about="command" />}
       <Intro>{t("my.connect.intro")}</Intro>
       <List type="ordered" spacing="sm">
         <List.Item>

@@ -186,6 +186,7 @@ test("commands have the public address, even if the page is open at another one"
   mockApi.install({ publicUrl: "https://gatehouse.example.com" });
   openConsole("/my");
   await screen.findByText("sudo gatehouse-device enrol --url https://gatehouse.example.com");
+  expect(screen.queryByText(/works only on the server’s own machine/)).toBeNull();
 });
 
 test("nothing is available on a device that is offline", async () => {

@@ -1,15 +1,16 @@
 /** The form that publishes a resource. */
 import { GatehouseError } from "@gatehouse/client/errors";
 import { Button, Group, Select, Stack, Text, TextInput } from "@mantine/core";
+import { useDebouncedValue } from "@mantine/hooks";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef, useState } from "react";
-import { whole } from "../../app/api.ts";
+import { paged, whole } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { capitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
-import { nameFor, readDestination } from "../../records/read-destination.ts";
+import { type Destination, nameFor, readDestination } from "../../records/read-destination.ts";
 import { ReviewedChange } from "../../records/reviewed-change.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { AccessFields, noAccess, PlainPart, Step } from "./access-fields.tsx";
@@ -26,6 +27,20 @@ function useWhole<Row>(source: { readonly path: string; read(signal?: AbortSigna
     queryKey: [source.path, "list", undefined],
     queryFn: ({ signal }) => source.read(signal),
   });
+}
+
+/** The name that an address suggests. If a resource has that name, the address itself. */
+function useFreeName(destination: Destination | undefined): string | undefined {
+  const suggested = destination === undefined ? "" : nameFor(destination);
+  const [asked] = useDebouncedValue(suggested, 200);
+  const { data } = useQuery({
+    queryKey: ["/tenants/resources", "named", asked],
+    enabled: asked !== "",
+    queryFn: ({ signal }) => paged("/tenants/resources").read({ "filter[name]": asked, limit: 1 }, signal),
+  });
+  if (destination === undefined) return undefined;
+  const isTaken = asked === suggested && data !== undefined && data.data.length > 0;
+  return isTaken ? destination.address : suggested;
 }
 
 type Problems = Partial<Record<"address" | "gatewayName" | "name" | "who", string>>;
@@ -74,7 +89,8 @@ export function PublishForm({ done, isStep = false }: PublishFormProps) {
   const unsaved = useUnsaved(given.address !== "");
   const form = useRef<HTMLFormElement>(null);
   const destination = readDestination(given.address);
-  const name = isNamed || destination === undefined ? given.name : nameFor(destination);
+  const proposed = useFreeName(isNamed ? undefined : destination);
+  const name = proposed ?? given.name;
   const change = (next: Partial<Publication>) => {
     setGiven((now) => ({ ...now, ...next }));
     setProblems({});

@@ -62,6 +62,17 @@ describe("publishing a resource", () => {
     ).toBe(`/console/resources/${resource}`);
   });
 
+  test("proposes the address as the name if a resource has the usual name", async () => {
+    prepare();
+    mockApi.answer("get", "/tenants/resources", ({ query }) =>
+      pageOf(query["filter[name]"] === "Wiki" ? [sample("Resource", { id: newId(), name: "Wiki" })] : []),
+    );
+    const user = openConsole("/publish");
+    await fill(user, new RegExp(t("publish.address.label")), "https://wiki.internal");
+    const [name] = await screen.findAllByRole<HTMLInputElement>("textbox", { name: new RegExp(t("common.name")) });
+    await waitFor(() => expect(name?.value).toBe("wiki.internal"));
+  });
+
   test("the review names the group, the policy and the conditions, and the end names what is still needed", async () => {
     prepare();
     const user = openConsole("/publish");

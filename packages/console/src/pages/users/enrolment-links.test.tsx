@@ -48,6 +48,22 @@ test("a new link is shown once, with a QR code that contains exactly the link", 
   expect(screen.queryByText(url)).toBeNull();
 });
 
+test("nothing covers a new link, and one that works only on the server's machine has a note", async () => {
+  const id = newId();
+  mockApi.answer("get", "/tenants/users/{id}", sample("User", { id, email: "ann@example.com", attributes: {} }));
+  mockApi.answer("get", path, []);
+  const local = "http://localhost:18471/console/enrol#secret";
+  mockApi.answer("post", path, { ...sample("NewEnrolmentLink"), ...link, url: local });
+  const user = openConsole(`/users/${id}`);
+  await click(user, t("enrolmentLinks.create"));
+  const dialog = await findDialog(t("enrolmentLinks.created", { name: "ann@example.com" }));
+  dialog.getByText(/^The public URL of this server is/);
+  dialog.getByText("http://localhost:18471");
+  // The list is read again, so that the creation is complete.
+  await waitFor(() => expect(mockApi.received("listEnrolmentLinks").length).toBeGreaterThan(1));
+  expect(document.querySelector(".mantine-Notification-root")).toBeNull();
+});
+
 test("links for many people are one CSV file, and links that were made before a failure are kept", async () => {
   const emails = ["ann@example.com", "bob@example.com"];
   const ids = new Map(emails.map((email) => [email, newId()]));

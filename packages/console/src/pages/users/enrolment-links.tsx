@@ -27,7 +27,6 @@ export function EnrolmentLinks({ user }: { readonly user: User }) {
   const { data: links = [] } = useQuery({ queryKey: [path, id], queryFn: () => api.get(path, { path: { id } }) });
   const create = useAction<boolean>({
     run: async (notify) => setCreated(await api.post(path, { path: { id }, body: { notify } })),
-    done: t("enrolmentLinks.createdDone"),
   });
   const canCreate = canWrite && user.status !== "inactive";
   const createLabel = t("enrolmentLinks.create");

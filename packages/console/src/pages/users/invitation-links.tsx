@@ -8,6 +8,7 @@ import { Warning } from "../../app/warning.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { Intro } from "../../records/intro.tsx";
+import { LoopbackNote } from "../../records/loopback-note.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { csvOf, type LinkOfPerson } from "./links-csv.ts";
 
@@ -92,6 +93,7 @@ export function InvitationLinks({ emails, begun, close }: InvitationLinksProps) 
             {t("enrolmentLinks.many.csv", { address: new URL("/console/enrol", links[0].url).href })}
           </Text>
           <Warning>{t("enrolmentLinks.many.warning")}</Warning>
+          <LoopbackNote url={links[0].url} about="links" />
         </>
       )}
       {error !== undefined && <ProblemNotice error={error} />}

@@ -1,6 +1,6 @@
 import { errorDefinitions } from "@gatehouse/contract/errors";
 import { permissions } from "@gatehouse/contract/permissions";
-import { screen, waitFor } from "@testing-library/dom";
+import { screen, waitFor, within } from "@testing-library/dom";
 import { describe, expect, test } from "vitest";
 import { t } from "../../messages/i18n.ts";
 import {
@@ -177,6 +177,27 @@ test("says that a person is already a user", async () => {
   await screen.findByText(
     t("users.invite.refused", { email: "ann@example.com", reason: t("users.invite.problems.taken") }),
   );
+});
+
+test("the review names groups and roles, and the access that people gain when they accept", async () => {
+  mockApi.answer("get", "/tenants/groups", pageOf([sample("Group", { id: newId(), name: "Engineering" })]));
+  const role = { ...sample("Role"), id: newId(), name: "Auditor", type: "AUDITOR" as const };
+  mockApi.answer("get", "/tenants/roles", [role]);
+  const none = sample("AccessPreview");
+  const gained = { users: 1, devices: 0, sites: 0, resources: 7, internet: false, pairs: 7 };
+  mockApi.answer("post", "/tenants/policies/preview", ({ body }) =>
+    (body as { readonly invitationsAccepted?: boolean }).invitationsAccepted === true ? { ...none, gained } : none,
+  );
+  const user = await openForm();
+  await user.paste("dora@example.com");
+  await choose(user, t("users.fields.groups"), "Engineering");
+  await choose(user, t("users.fields.roles"), "Auditor");
+  await click(user, t("common.review"));
+  await screen.findByText(t("users.invite.summaryExistingGroups", { count: 1, names: "Engineering" }));
+  await screen.findByText(t("users.invite.summaryRoles", { count: 1, names: "Auditor" }));
+  await screen.findByText(t("records.effect.planned.noneBeforeAcceptance"));
+  const accepted = await screen.findByText(t("records.effect.accepted.title"));
+  await within(accepted.parentElement as HTMLElement).findByText("1 user gains access to 7 resources");
 });
 
 async function inviteAsSupport(emails: readonly string[]): Promise<string> {

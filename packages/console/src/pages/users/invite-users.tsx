@@ -6,7 +6,6 @@ import { useInstallation } from "../../app/installation.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { Warning } from "../../app/warning.tsx";
-import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { Dialog } from "../../records/dialog.tsx";
 import { type PlannedChange, sendChanges } from "../../records/planned-change.ts";
@@ -15,12 +14,12 @@ import { isBlocked, ReviewedChange } from "../../records/reviewed-change.tsx";
 import { type SentRequest, useSavedNotice } from "../../records/saved-notice.tsx";
 import { DiscardNotice, useUnsaved } from "../../records/unsaved.tsx";
 import { InvitationLinks } from "./invitation-links.tsx";
+import { formatInvitees, InvitationSummary, mostShown, newGroupsOf } from "./invitation-summary.tsx";
 import { NoMail } from "./no-mail.tsx";
-import { formatInvitee, type InvalidLine, type Invitee, readInvitations } from "./read-invitations.ts";
+import { type InvalidLine, type Invitee, readInvitations } from "./read-invitations.ts";
 
 /** The limit of one request. */
 const batchSize = 100;
-const mostShown = 20;
 
 interface Refused {
   readonly invitee: Invitee;
@@ -115,7 +114,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
   /** Skips addresses that the preview rejects, and previews the others. */
   const skipRefused = (problem: unknown): boolean => {
     if (reviewed === undefined || isBlocked(problem)) return false;
-    const found = refusedOf(problem, reviewed.invitees, newGroupsOf({ groups }).length);
+    const found = refusedOf(problem, reviewed.invitees, newGroupsOf(groups).length);
     if (found.size === 0) {
       setReviewed(undefined);
       setError(problem);
@@ -143,7 +142,7 @@ export function InviteForm({ close, children = (content) => content }: InviteFor
             <Listed title={t("users.invite.cannotInvite")} lines={formatRefused(reviewed.refused)} />
           )}
           <ReviewedChange
-            note={<Summary invitees={reviewed.invitees} newGroups={newGroupsOf({ groups })} />}
+            note={<InvitationSummary invitees={reviewed.invitees} groups={groups} roles={roles} />}
             changes={changesOf(reviewed.invitees, { groups, roles, notify })}
             label={t("users.invite.submit", { count: reviewed.invitees.length })}
             backLabel={t("records.form.back")}
@@ -257,29 +256,6 @@ function InvitationResult({ result: { invited, skipped }, byMail, begun, close }
   );
 }
 
-interface SummaryProps {
-  readonly invitees: readonly Invitee[];
-  readonly newGroups: readonly string[];
-}
-
-/** The users and the groups that are created. The effect on access does not name them. */
-function Summary({ invitees, newGroups }: SummaryProps) {
-  return (
-    <Stack gap={2}>
-      <Text>{t("users.invite.summary", { names: formatInvitees(invitees) })}</Text>
-      {newGroups.length > 0 && (
-        <Text>{t("users.invite.summaryGroups", { count: newGroups.length, names: formatList(newGroups) })}</Text>
-      )}
-    </Stack>
-  );
-}
-
-function formatInvitees(invitees: readonly Invitee[]): string {
-  const shown = invitees.slice(0, mostShown).map(formatInvitee);
-  const rest = invitees.length - shown.length;
-  return [...shown, ...(rest > 0 ? [t("common.andMore", { count: rest })] : [])].join(", ");
-}
-
 function formatInvalid(invalid: readonly InvalidLine[]): readonly string[] {
   return invalid.map(({ line, reason }) => t("users.invite.line", { line, reason }));
 }
@@ -316,13 +292,8 @@ interface Grants {
   readonly notify: boolean;
 }
 
-/** The names of the groups that are created with the users. */
-function newGroupsOf({ groups }: Pick<Grants, "groups">): readonly string[] {
-  return groups.flatMap((group) => nameOfNew(group) ?? []);
-}
-
 function changesOf(invitees: readonly Invitee[], { groups, roles, notify }: Grants): readonly PlannedChange[] {
-  const created = newGroupsOf({ groups });
+  const created = newGroupsOf(groups);
   const ids = groups.map((group) => {
     const name = nameOfNew(group);
     return name === undefined ? group : `@group${created.indexOf(name)}`;
@@ -365,7 +336,7 @@ async function invite(
     try {
       return { refused, sent: { changes, answer: await sendChanges(changes, { overrideReason }) } };
     } catch (error) {
-      const found = refusedOf(error, left, newGroupsOf(grants).length);
+      const found = refusedOf(error, left, newGroupsOf(grants.groups).length);
       if (found.size === 0) throw error;
       refused.push(...refusedWith(left, found));
       left = left.filter((_, index) => !found.has(index));

@@ -19,6 +19,12 @@ test.each([
     '"Ann Example" <ann@example.com>; Bob <bob@example.com>',
     [ann, { email: "bob@example.com", firstName: "Bob" }],
   ],
+  [
+    "names in different forms on one line",
+    '"Bob Example" <bob@example.com>; Ann Example\tann@example.com',
+    [{ email: "bob@example.com", firstName: "Bob", lastName: "Example" }, ann],
+  ],
+  ["a name and an address with a space between them", "Ann Example ann@example.com", [ann]],
   ["a name beside an address", "Ann Example, ann@example.com", [ann]],
   ["columns of a spreadsheet", "Ann\tExample\tann@example.com", [ann]],
   [

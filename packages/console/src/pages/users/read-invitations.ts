@@ -49,12 +49,17 @@ export function readInvitations(text: string): Invitations {
       continue;
     }
     const report = (reason: string) => invalid.push({ line: index + 1, text: raw.trim().slice(0, 120), reason });
-    const candidates = cells.filter((cell) => cell.includes("@")).map(readCell);
+    const read = cells.map((cell) => (cell.includes("@") ? readCell(cell) : undefined));
+    const named = columns === undefined ? nameBefore(cells, read) : new Map<number, string>();
+    const candidates = read.flatMap((candidate, place) => {
+      const before = named.get(place - 1);
+      return candidate === undefined ? [] : [before === undefined ? candidate : { ...candidate, name: before }];
+    });
     if (candidates.length === 0) report(t("users.invite.problems.missing"));
-    const others = cells.filter((cell) => cell !== "" && !cell.includes("@"));
+    const others = cells.filter((cell, place) => cell !== "" && !cell.includes("@") && !named.has(place));
     const name = candidates.length !== 1 ? undefined : columns === undefined ? nameIn(others) : nameBy(columns, cells);
     // A file with a heading has other columns on purpose.
-    if (candidates.length > 0 && name === undefined && columns === undefined) {
+    if (candidates.length > 0 && name === undefined && columns === undefined && others.length > 0) {
       ignored.push(
         ...others.map((cell) => t("users.invite.ignoredText", { line: index + 1, text: cell.slice(0, 80) })),
       );
@@ -91,8 +96,31 @@ function unquoted(text: string): string {
     .trim();
 }
 
-/** Splits `Name <address>`. */
-function readCell(cell: string): { readonly address: string; readonly name?: string } {
+interface Candidate {
+  readonly address: string;
+  readonly name?: string;
+}
+
+/**
+ * The full names in cells of a line with several addresses, by their places: each is of at least two words, and stands
+ * before an address without a name.
+ */
+function nameBefore(cells: readonly string[], read: readonly (Candidate | undefined)[]): ReadonlyMap<number, string> {
+  if (read.filter((candidate) => candidate !== undefined).length < 2) return new Map();
+  return new Map(
+    cells.flatMap((cell, place) => {
+      const next = read[place + 1];
+      const isName =
+        cell.includes(" ") && !cell.includes("@") && namePattern.test(cell) && cell.length <= mostNameLength;
+      return isName && next !== undefined && next.name === undefined ? [[place, cell] as const] : [];
+    }),
+  );
+}
+
+/** Splits `Name <address>`, and `Name address` if the name has two words or more. */
+function readCell(cell: string): Candidate {
+  const [, plain = "", last] = /^([^<>"@]*\S) ([^\s<>]+@[^\s<>]+)$/.exec(cell) ?? [];
+  if (last !== undefined && plain.includes(" ") && namePattern.test(plain)) return { address: last, name: plain };
   const [, before = "", address] = /^([^<>]*)<([^<>]+)>$/.exec(cell) ?? [];
   if (address === undefined) return { address: cell };
   const name = unquoted(before);

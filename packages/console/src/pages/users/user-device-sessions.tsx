@@ -35,8 +35,8 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
         <EmptyState
           isPart
           empty={{
-            title: t("deviceSessions.empty.title"),
-            text: t("deviceSessions.empty.text"),
+            title: t(user.devices.length > 0 ? "deviceSessions.empty.none" : "deviceSessions.empty.title"),
+            text: t(user.devices.length > 0 ? "deviceSessions.empty.deactivated" : "deviceSessions.empty.text"),
             guide: "device#see-sessions",
           }}
         />

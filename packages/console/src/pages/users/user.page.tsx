@@ -115,6 +115,7 @@ function About({ user }: { readonly user: User }) {
 
 function Actions({ user, etag }: { readonly user: User; readonly etag: string }) {
   const canWrite = usePermission("users:write");
+  const canReadKeys = usePermission("api-keys:read");
   const canRevokeKeys = usePermission("api-keys:write");
   const keys = useApiKeysOf(user.id);
   const canReadGroups = usePermission("groups:read");
@@ -163,11 +164,11 @@ function Actions({ user, etag }: { readonly user: User; readonly etag: string })
           action="deactivate"
           label={t("users.deactivate.label")}
           title={t("users.deactivate.title", { name })}
-          note={
-            keys.length === 0
-              ? t("users.deactivate.note")
-              : `${t("users.deactivate.note")} ${t("users.apiKeys.keep", { count: keys.length, names: namesOf(keys) })}`
-          }
+          note={[
+            t("users.deactivate.note"),
+            ...(keys.length > 0 ? [t("users.apiKeys.keep", { count: keys.length, names: namesOf(keys) })] : []),
+            ...(canReadKeys ? [] : [t("users.apiKeys.keepUnknown")]),
+          ].join(" ")}
           changes={[{ method: "PATCH", path: `${at}/deactivate` }]}
           etag={etag}
           doneMessage={t("users.deactivate.done")}

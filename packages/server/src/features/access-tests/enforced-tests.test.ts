@@ -143,6 +143,18 @@ describe("a write that grants access", () => {
     expectRefused(await client.patch(`/tenants/policies/${allowing.id}`, { allResources: true }), own);
   });
 
+  test("is refused if the rule no longer reads the posture that the test names", async () => {
+    const never = await enforce({
+      subject: { type: "group", id: network.engineers.id },
+      device: { posture: { diskEncrypted: false } },
+      expected: "denied",
+    });
+    const rules = (await client.get("/tenants/admission-rules")).body;
+    const rule = rules.find(({ name }: { name: string }) => name === "Encrypted disk");
+    const other = { rule: "device.posture.osUpToDate == true", hasTimeConstraint: false };
+    expectRefused(await client.put(`/tenants/admission-rules/${rule.id}`, other), never);
+  });
+
   test("is refused for many users at once, and names some of them", async () => {
     const none = await enforce({
       subject: { type: "group", id: contractors },

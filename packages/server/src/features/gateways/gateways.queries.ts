@@ -17,6 +17,7 @@ export interface WholeGatewayRow {
   readonly version: number;
   readonly gateway: GatewayJson;
   readonly resources: GatewayResource[] | null;
+  readonly former_tokens_end_at: string | null;
 }
 
 /** A gateway as it is written. */
@@ -43,7 +44,9 @@ function wholeGateway(withToken: string): string {
                      ORDER BY resource.name_key, resource.id)
      FROM resource_gateways AS connected
      JOIN resources AS resource ON resource.tenant_id = connected.tenant_id AND resource.id = connected.resource_id
-     WHERE connected.tenant_id = item.tenant_id AND connected.gateway_id = item.id) AS resources`;
+     WHERE connected.tenant_id = item.tenant_id AND connected.gateway_id = item.id) AS resources,
+    (SELECT max(ends_at) FROM former_gateway_tokens AS former
+     WHERE former.tenant_id = item.tenant_id AND former.gateway_id = item.id) AS former_tokens_end_at`;
 }
 
 const selectMany = statement<WholeGatewayRow, [tenantId: string, afterId: string, limit: number, withToken: boolean]>(

@@ -126,8 +126,17 @@ export function embeddedGatewayView(row: GatewayJson, tokens: TokenViewer): Gate
 
 /** A gateway as its own record, with the resources that it serves. */
 export function gatewayView(
-  row: { readonly gateway: GatewayJson; readonly resources: GatewayResource[] | null },
+  row: {
+    readonly gateway: GatewayJson;
+    readonly resources: GatewayResource[] | null;
+    readonly former_tokens_end_at: string | null;
+  },
   tokens: TokenViewer,
 ): Gateway {
-  return { ...embeddedGatewayView(row.gateway, tokens), resources: row.resources ?? [] };
+  const { gateway, resources, former_tokens_end_at: endsAt } = row;
+  return {
+    ...embeddedGatewayView(gateway, tokens),
+    ...(endsAt === null ? {} : { formerTokensEndAt: endsAt }),
+    resources: resources ?? [],
+  };
 }

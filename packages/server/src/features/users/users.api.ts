@@ -11,6 +11,7 @@ export {
 } from "./user-enrolment.ts";
 export { createOwner } from "./users.built-in.ts";
 export {
+  acceptInvitations,
   deleteUsers,
   existingUsers,
   insertUsers,

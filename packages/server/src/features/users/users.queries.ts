@@ -194,6 +194,11 @@ const update = statement<never, [tenantId: string, at: Date, rows: string]>(
    SELECT $1, given.id, role.id FROM given, unnest(given."roleIds") AS role (id)
    ON CONFLICT DO NOTHING`,
 );
+const acceptAll = statement<never, [tenantId: string, ids: readonly string[]]>(
+  "users.accept_all",
+  "UPDATE users SET status = 'active' WHERE tenant_id = $1 AND id = ANY($2::uuid[]) AND status = 'pending'",
+);
+
 const updateStatus = statement<
   never,
   [tenantId: string, id: string, at: Date, status: UserStatus, before: StatusState["status_before"]]
@@ -308,6 +313,15 @@ export async function updateUserStatus(
   at: Date,
 ): Promise<void> {
   await tx.query(updateStatus, tx.tenantId, id, at, state.status, state.status_before);
+}
+
+/** Activates pending users in a dry run. A command also records the change of each user. */
+export async function acceptInvitations(
+  tx: TenantTx,
+  _granted: Granted<"users:write">,
+  ids: readonly string[],
+): Promise<void> {
+  await tx.query(acceptAll, tx.tenantId, ids);
 }
 
 /** Stores when the user's invitation expires. */

@@ -31,7 +31,7 @@ describe("rotating a gateway's token", () => {
     const reply = await rotate(gateway.id);
     expect(reply).toMatchObject({ status: 200, headers: { etag: '"2"' } });
     const { token, updatedAt } = reply.body;
-    expect(reply.body).toEqual({ ...gateway, token, updatedAt });
+    expect(reply.body).toEqual({ ...gateway, token, updatedAt, formerTokensEndAt: inMs(dayMs) });
     expect(token).toMatch(/^gatehouse_gw_[0-9A-Za-z]{49}$/);
     expect(token).not.toBe(gateway.token);
     expect((await tenant.client.get(`/tenants/gateways/${gateway.id}`)).body.token).toBe(token);
@@ -45,7 +45,9 @@ describe("rotating a gateway's token", () => {
     const { id } = await make("gateway", tenant.client);
     await rotate(id);
     await rotate(id, { graceSeconds: 3600 });
+    expect((await tenant.client.get(`/tenants/gateways/${id}`)).body.formerTokensEndAt).toBe(inMs(3_600_000));
     const { body } = await rotate(id, { graceSeconds: 0 });
+    expect(body).not.toHaveProperty("formerTokensEndAt");
     expect(await tokens(id)).toEqual({ current: hashOf(body.token), former: [] });
   });
 

@@ -1,9 +1,9 @@
 /** How many devices or users have each value of a fact, and how many meet a condition. */
 import type { ItemAt } from "@gatehouse/client/calls";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { paged } from "../../app/api.ts";
-import { usePermission } from "../../app/session.ts";
-import type { Comparison, Condition, Plain } from "../../records/rule-conditions.ts";
+import { paged } from "../app/api.ts";
+import { usePermission } from "../app/session.ts";
+import type { Comparison, Condition, Plain } from "./rule-conditions.ts";
 
 /** Records that are counted: those that were seen last. */
 export const mostCounted = 100;
