@@ -163,6 +163,7 @@ function attacks({ users, resources }: ReturnType<typeof slowTenant>): readonly 
   }));
   return [
     post("batch of 1,000 decisions", "/access/v1/evaluations", batch(1_000, {})),
+    post("batch of 1,001 decisions, which is refused", "/access/v1/evaluations", batch(1_001, {})),
     post("10 explanations", "/access/v1/evaluations", batch(10, { explain: true })),
     post("search for subjects", "/access/v1/search/subject", { subject: { type: "user" }, action, resource }),
     post("search for resources", "/access/v1/search/resource", { subject, action, resource: { type: "resource" } }),

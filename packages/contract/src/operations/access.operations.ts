@@ -35,10 +35,13 @@ function openComponent<P extends TProperties>(name: string, description: string,
   return openObject(properties, { [componentKeyword]: name, description });
 }
 
+/** The most properties of a subject. */
+export const maxProperties = 64;
+
 /** Limits of caller-supplied properties: the same as for stored attributes and posture, since rules read both. */
 const boundedProperties = {
   type: "object",
-  maxProperties: 64,
+  maxProperties,
   propertyNames: { minLength: 1, maxLength: 64 },
   additionalProperties: { maxLength: 256 },
 };

@@ -130,7 +130,7 @@ export function createApp(options: AppOptions): FastifyInstance {
   limitStalls(app.server, stallMs);
   tls?.onReplaced((pair) => replaceCertificate(app.server, pair));
   limitUnsentBytes(app, new UnsentBytes(options.clock));
-  readBodies(app, runner.evaluator);
+  readBodies(app, runner);
   app.decorate("publicUrl", runner.publicUrl);
   app.decorateRequest("caller", undefined);
   const observe = observeRequests(app, options);

@@ -2,6 +2,7 @@
 import { isUtf8 } from "node:buffer";
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { AppError } from "../platform/app-error.ts";
+import type { TenantPace } from "../platform/concurrency/tenant-pace.ts";
 import type { Evaluator } from "../platform/evaluation/evaluator.ts";
 import {
   character,
@@ -19,6 +20,8 @@ declare module "fastify" {
     /** The body as sent. Undefined if the request has none, or if it is large. */
     bodyText: string | undefined;
     largeBody: LargeBody | undefined;
+    /** Whether the request waited for its tenant's turn before its body was read. The tenant is charged for reading it. */
+    isBodyCharged: boolean;
   }
 }
 
@@ -32,17 +35,27 @@ export interface LargeBody {
 /** Larger bodies are parsed and validated in slices. In bytes; such a body has more than 65,536 characters. */
 export const largeBodyBytes = 262_144;
 
+/**
+ * Larger bodies are read when it is their tenant's turn, and the tenant is charged for the time (docs/decisions/0208).
+ * A batch of a few decisions is smaller. In bytes.
+ */
+const chargedBodyBytes = 4_096;
+
 /** Work for all tenants without one, such as operator requests. */
 export const noTenant = "";
 
-/**
- * Accepts only complete JSON bodies. An empty body counts as none, whatever its content type.
- *
- * @param evaluator performs the work for large bodies
- */
-export function readBodies(app: FastifyInstance, evaluator: Evaluator): void {
+/** What reading bodies needs of the platform. */
+export interface BodyReading {
+  /** Performs the work for large bodies. */
+  readonly evaluator: Pick<Evaluator, "decide">;
+  readonly pace: Pick<TenantPace, "turn" | "readBody">;
+}
+
+/** Accepts only complete JSON bodies. An empty body counts as none, whatever its content type. */
+export function readBodies(app: FastifyInstance, { evaluator, pace }: BodyReading): void {
   app.decorateRequest("bodyText", undefined);
   app.decorateRequest("largeBody", undefined);
+  app.decorateRequest("isBodyCharged", false);
   app.removeAllContentTypeParsers();
   const parse = app.getDefaultJsonParser("error", "error");
   const parseText: ParseText = (text) => {
@@ -56,33 +69,63 @@ export function readBodies(app: FastifyInstance, evaluator: Evaluator): void {
   };
   app.addContentTypeParser("application/json", { parseAs: "buffer" }, (request, body, done) => {
     const bytes = body as Buffer; // requested as a buffer
-    if (bytes.length > largeBodyBytes) {
-      requireNoEncoding(request);
-      evaluator.decide(request.caller?.tenantId ?? noTenant, readLargeJson(bytes, parseText)).then(
-        ({ value, mayHaveNul }) => {
-          request.largeBody = { bytes, mayHaveNul };
-          done(null, value);
-        },
-        (error: Error) => done(error, undefined),
-      );
-      return;
-    }
-    const text = bodyText(request, bytes);
-    if (text === "") return done(null, undefined);
-    if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: nestedTooDeeply });
-    request.bodyText = text;
-    let value: unknown;
-    try {
-      value = mayBeRefused.test(text) ? parseText(text) : JSON.parse(text);
-    } catch (error) {
-      return done(new AppError("invalid_json", { cause: error, detail: syntaxErrorText(text) }), undefined);
-    }
-    done(null, value);
+    const tenantId = request.caller?.tenantId;
+    const read = () => {
+      if (bytes.length > largeBodyBytes) {
+        readLarge(request, bytes, evaluator, parseText).then(
+          (value) => done(null, value),
+          (error: Error) => done(error, undefined),
+        );
+        return;
+      }
+      let value: unknown;
+      try {
+        value =
+          tenantId === undefined || !request.isBodyCharged
+            ? readSmall(request, bytes, parseText)
+            : pace.readBody(tenantId, () => readSmall(request, bytes, parseText));
+      } catch (error) {
+        return done(error as Error, undefined); // nothing else is thrown
+      }
+      done(null, value);
+    };
+    if (tenantId === undefined || bytes.length <= chargedBodyBytes) return read();
+    request.isBodyCharged = true;
+    const turn = pace.turn(tenantId);
+    if (turn === undefined) read();
+    else void turn.then(read);
   });
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined);
     else done(new AppError("unsupported_media_type"), undefined);
   });
+}
+
+/** @throws AppError unsupported_media_type, invalid_json */
+async function readLarge(
+  request: FastifyRequest,
+  bytes: Buffer,
+  evaluator: Pick<Evaluator, "decide">,
+  parseText: ParseText,
+): Promise<unknown> {
+  requireNoEncoding(request);
+  const reading = readLargeJson(bytes, parseText);
+  const { value, mayHaveNul } = await evaluator.decide(request.caller?.tenantId ?? noTenant, reading);
+  request.largeBody = { bytes, mayHaveNul };
+  return value;
+}
+
+/** @throws AppError unsupported_media_type, invalid_json */
+function readSmall(request: FastifyRequest, bytes: Buffer, parseText: ParseText): unknown {
+  const text = bodyText(request, bytes);
+  if (text === "") return undefined;
+  if (isNestedTooDeeply(text)) throw new AppError("invalid_json", { detail: nestedTooDeeply });
+  request.bodyText = text;
+  try {
+    return mayBeRefused.test(text) ? parseText(text) : JSON.parse(text);
+  } catch (error) {
+    throw new AppError("invalid_json", { cause: error, detail: syntaxErrorText(text) });
+  }
 }
 
 /** Describes a syntax error and its position, as far as Node.js reports it. */

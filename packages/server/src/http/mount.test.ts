@@ -76,7 +76,7 @@ beforeEach(() => {
     });
   });
   limitUnsentBytes(app, new UnsentBytes(clock));
-  readBodies(app, runner.evaluator);
+  readBodies(app, runner);
   app.decorateRequest("caller", undefined);
   observeRequests(app, { log: testLog });
   app.setErrorHandler(replyWithProblem);
@@ -240,4 +240,30 @@ test("a long request that lost its permission while it waited is refused", async
   await first.reply;
   expect(await second.reply).toMatchObject({ statusCode: 403 });
   expect(calls).toHaveLength(1);
+});
+
+test("an invalid body waits for its tenant's turn before it is parsed, and is charged", async () => {
+  let start = () => {};
+  vi.spyOn(pace, "turn").mockImplementation(() => new Promise((resolve) => (start = resolve)));
+  const charge = vi.spyOn(pace, "charge");
+  const body = JSON.stringify(["x".repeat(5_000)]);
+  const parse = vi.spyOn(JSON, "parse");
+  const request = await open(body.length);
+  const problem = problemOf(request);
+  request.end(body);
+  await until("the request waits", () => vi.mocked(pace.turn).mock.calls.length === 1);
+  expect(parse).not.toHaveBeenCalled();
+  start();
+  expect(await problem).toMatchObject({ status: 400, code: "invalid_body" });
+  // For parsing and for validation.
+  expect(charge.mock.calls.map(([tenant]) => tenant)).toEqual([tenantId, tenantId]);
+});
+
+test("a small body does not wait before it is parsed", async () => {
+  const turn = vi.spyOn(pace, "turn");
+  const request = await open(18);
+  const problem = problemOf(request);
+  request.end('{"unknown": "text"}'.slice(0, 18));
+  expect(await problem).toMatchObject({ status: 400, code: "invalid_json" });
+  expect(turn).not.toHaveBeenCalled();
 });

@@ -124,8 +124,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     const overrideReason = overrideReasonOf(operation, request);
     const { largeBody } = request;
     if (largeBody === undefined) {
-      bodyChecks.check(request.body, request.bodyText?.length ?? 0);
-      requireNoNul(request.body, request.bodyText);
+      checkSmallBody(request, caller);
     } else await inSlices(caller, checkLargeBody(request.body, largeBody));
     checkStringIds(operation, parameters);
     // Operations that are always dangerous were checked before the body arrived.
@@ -206,7 +205,8 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
     if (operation.wholeTenant === true || pace.mayAnswerLargely(tenantId, operation.id)) {
       return pace.longTurn(tenantId, takePlace(reply), answerAgain);
     }
-    const turn = pace.turn(tenantId);
+    // A large body waited for the turn.
+    const turn = reply.request.isBodyCharged ? undefined : pace.turn(tenantId);
     // A request with a body was authorized before its body arrived.
     if (turn === undefined && operation.method === "GET") return answer(caller);
     await turn;
@@ -235,6 +235,15 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           : await inSlices(caller, hashing(request.largeBody.bytes)),
       storesReply: isWrite(operation),
     };
+  }
+
+  function checkSmallBody(request: FastifyRequest, { tenantId }: Caller): void {
+    const check = () => {
+      bodyChecks.check(request.body, request.bodyText?.length ?? 0);
+      requireNoNul(request.body, request.bodyText);
+    };
+    if (tenantId !== undefined && request.isBodyCharged) options.runner.pace.readBody(tenantId, check);
+    else check();
   }
 
   function* checkLargeBody(body: unknown, { mayHaveNul }: LargeBody): Work<void> {

@@ -78,7 +78,7 @@ beforeEach(async () => {
   const decide = async <Result>(_tenantId: string, work: Work<Result>) => finish(work);
   const pace = new TenantPace({ nowMs: () => 0, activeMs: () => 0, after: (_ms, callback) => callback() });
   const runner = { pace, evaluator: { decide } } as unknown as MountOptions["runner"]; // the operation uses nothing else
-  readBodies(app, runner.evaluator);
+  readBodies(app, runner);
   app.decorateRequest("caller", undefined);
   observeRequests(app, { log: testLog });
   app.setErrorHandler(replyWithProblem);

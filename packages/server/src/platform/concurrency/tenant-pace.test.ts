@@ -43,6 +43,17 @@ test("a tenant that keeps the replica busy pauses twice the time that it was cha
   expect(await pauseOf("neighbour")).toBe(0);
 });
 
+test("a tenant is charged twice for the time in which an invalid body is read", async () => {
+  const read = () => {
+    loop.pass(60);
+    throw new Error("invalid");
+  };
+  expect(() => pace.readBody("attacker", read)).toThrow("invalid");
+  attack(0);
+  // 20 ms of the debt of 120 ms were covered meanwhile.
+  expect(await pauseOf("attacker")).toBe(200);
+});
+
 test("no pause exceeds a second", async () => {
   attack(60_000);
   expect(await pauseOf("attacker")).toBeLessThanOrEqual(1_000);

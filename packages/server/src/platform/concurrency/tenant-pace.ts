@@ -26,6 +26,12 @@ const longUseMs = 100;
  */
 const shortUsesAtOnce = 2;
 
+/**
+ * The charge for reading a body, relative to the time: receiving it, collecting its garbage and refusing it take about
+ * as long.
+ */
+const bodyFactor = 2;
+
 /** The minimum debt for a pause, in milliseconds: timers are not more precise. */
 const leastDebtMs = 5;
 
@@ -90,7 +96,7 @@ interface Waiting {
 
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
- * connections and evaluate access. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
+ * connections, evaluate access, and have bodies read. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
  * time. While the event loop is busy and other tenants are active, a tenant that uses
  * more than the mean slows down: its new requests pause until it has no debt.
  *
@@ -118,6 +124,16 @@ export class TenantPace {
     account.debtMs = Math.min(mostDebtMs, account.debtMs + ms);
     account.usedMs += ms;
     account.meanMs += (ms - account.meanMs) * weight;
+  }
+
+  /** Charges a tenant for parsing or checking a body, even if the body is invalid. */
+  readBody<Result>(tenantId: string, read: () => Result): Result {
+    const startedAt = this.#loop.nowMs();
+    try {
+      return read();
+    } finally {
+      this.charge(tenantId, (this.#loop.nowMs() - startedAt) * bodyFactor);
+    }
   }
 
   /**

@@ -48,20 +48,40 @@ export async function evaluateAccessBatch(call: Call<typeof operations.evaluateA
   requireCircumstances(defaults.context, "", call.now);
   const prepare = (evaluation: Partial<Question>) => prepareEvaluation(evaluation, defaults, call.now, tenant);
   const explained = evaluations.filter((evaluation) => mayBeExplained(evaluation, defaults));
-  if (explained.length > maxExplanations) {
-    const valid = explained.filter((evaluation) => prepare(evaluation).explain);
-    if (valid.length > maxExplanations) {
-      throw invalidBody("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
-    }
-  }
   const last = lastOf[options?.evaluations_semantic ?? "execute_all"];
-  const text = await call.evaluate("The decisions of this batch", decisionsOn(evaluations, prepare, last, tenant));
+  const work = function* (): Work<string> {
+    if (explained.length > maxExplanations) yield* requireFewExplanations(explained, prepare);
+    return yield* decisionsOn(evaluations, prepare, last, tenant);
+  };
+  const text = await call.evaluate("The decisions of this batch", work());
   return call.idempotency === undefined ? serializedReport(text) : answer(call, JSON.parse(text));
 }
 
 /** Whether an evaluation, valid or not, asks for an explanation. */
 function mayBeExplained(evaluation: Partial<Question> | null, defaults: Partial<Question>): boolean {
   return (evaluation?.context ?? defaults.context)?.explain === true;
+}
+
+/** The cost of preparing an evaluation, in rule-cost units. */
+const preparationCost = 50;
+
+/**
+ * Invalid evaluations are not explained, so they do not count.
+ *
+ * @throws the work: AppError invalid_body
+ */
+function* requireFewExplanations(
+  explained: readonly Partial<Question>[],
+  prepare: (evaluation: Partial<Question>) => PreparedQuestion,
+): Work<void> {
+  let count = 0;
+  for (const evaluation of explained) {
+    yield preparationCost;
+    if (prepare(evaluation).explain) count += 1;
+    if (count > maxExplanations) {
+      throw invalidBody("/context/explain", `may be asked for ${maxExplanations} evaluations at most`);
+    }
+  }
 }
 
 /** The cost of about ten decisions, which is reported at once because each report takes time. */

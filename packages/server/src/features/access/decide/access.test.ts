@@ -256,6 +256,16 @@ describe("a batch", () => {
     expect((await many(11)).body).toMatchObject({ status: 400, errors: [{ pointer: "/context/explain" }] });
   });
 
+  test("denies an evaluation with thousands of properties by itself", async () => {
+    const properties = Object.fromEntries(Array.from({ length: 6_000 }, (_, index) => [`name ${index}`, "value"]));
+    const many = { ...question(), subject: { ...question().subject, properties } };
+    const { body } = await batch({ ...question(), evaluations: [many, {}] });
+    expect(body.evaluations).toMatchObject([
+      { decision: false, context: { reason: "invalid_evaluation" } },
+      { decision: true },
+    ]);
+  });
+
   test("does not count explanations of invalid evaluations", async () => {
     const context = { deviceId: world.ann.device, time, explain: true };
     const invalid = [null, 7, "evaluation", { subject: 7, context: { explain: true } }];

@@ -7,6 +7,7 @@ import {
   type AccessResource,
   type AccessSubject,
   BatchEvaluation,
+  maxProperties,
 } from "@gatehouse/contract/operations/access.operations";
 import type { requestReasons } from "@gatehouse/contract/records/decision";
 import { transportProtocols } from "@gatehouse/contract/records/protocol";
@@ -218,7 +219,8 @@ export function prepareEvaluation(
   tenant: TenantModel,
 ): PreparedQuestion {
   const invalid = { explain: false, asked: "invalid_evaluation" } as const;
-  if (!isBatchEvaluation.Check(evaluation)) {
+  // Counting is much faster than the check, which reads every property first.
+  if (hasMore(evaluation?.subject?.properties, maxProperties) || !isBatchEvaluation.Check(evaluation)) {
     return { ...invalid, error: "The evaluation does not match the schema." };
   }
   try {
@@ -227,6 +229,17 @@ export function prepareEvaluation(
     if (error instanceof AppError && error.code === "invalid_body") return { ...invalid, error: error.detail };
     throw error;
   }
+}
+
+/** Whether an object has more properties. */
+function hasMore(value: unknown, most: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  let count = 0;
+  for (const _name in value) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
 }
 
 /**
