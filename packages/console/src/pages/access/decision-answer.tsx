@@ -153,7 +153,7 @@ function Verdict({ decision: answer, query, from }: VerdictProps) {
                 ? t("access.decision.missingForAny")
                 : t("access.decision.missingFor", { policy: miss.policy.name })}
             </Text>
-            <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} />
+            <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} device={device} />
             <PostureNote miss={miss} device={device} />
             {opening !== undefined && (
               <Text mt={4}>
