@@ -233,7 +233,7 @@ export const access = {
     editRule: "Edit condition",
     moveAbove: "Move above “{{name}}”",
     moveAboveTitle: "Move “{{policy}}” above “{{name}}”",
-    /** What a person does on the device. The device is a quoted name, or the words below. */
+    /** Remedies on a device. The device is a quoted name, or the words below. */
     onDevice: {
       diskEncrypted: "Turn on disk encryption on {{device}}.",
       osUpToDate: "Install the operating system updates on {{device}}.",

@@ -20,8 +20,9 @@ import {
   formatMatches,
   formatOutcome,
   formatReason,
+  type NearestMiss,
 } from "./format-access.ts";
-import { MissingFacts, type NearestMiss } from "./missing-facts.tsx";
+import { MissingFacts } from "./missing-facts.tsx";
 import { nextOpening, type Opening, zoneOf } from "./next-opening.ts";
 import { Observed } from "./observed.tsx";
 import { OfflineGateways, PostureNote } from "./obstacles.tsx";

@@ -11,11 +11,9 @@ import { moved } from "../../records/moved.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
 import { readRule } from "../../records/rule-conditions.ts";
-import { type Considered, type Decision, formatMissing, type Missing } from "./format-access.ts";
+import { type Considered, formatMissing, type Missing, type NearestMiss } from "./format-access.ts";
 import { Observed } from "./observed.tsx";
 import { deviceQuery } from "./obstacles.tsx";
-
-export type NearestMiss = NonNullable<NonNullable<Decision["context"]["explanation"]>["nearestMiss"]>;
 
 interface MissingFactsProps {
   readonly miss: NearestMiss;
@@ -55,7 +53,7 @@ interface RemedyOnDeviceProps {
   readonly device: string;
 }
 
-/** What to do on the device that reports another posture. It comes before a change of the rule, which is for all. */
+/** The remedy on a device with another posture. It comes before a change of the rule, which is for everybody. */
 function RemedyOnDevice({ fact: { condition, negated = false }, device }: RemedyOnDeviceProps) {
   const canRead = usePermission("devices:read");
   const rule = condition === undefined ? undefined : readRule(condition.text);

@@ -5,7 +5,7 @@ import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLinks } from "../../records/record-link.tsx";
-import type { NearestMiss } from "./missing-facts.tsx";
+import type { NearestMiss } from "./format-access.ts";
 import { useResource } from "./use-resource.ts";
 
 /** @param resource empty if the destination is not a resource */
