@@ -83,6 +83,29 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await visit.leave();
   });
 
+  test.each(["light", "dark"] as const)("reads the colours of the %s graph in its legend", async (theme) => {
+    const visit = await world.visit({ theme, width: 1440, key: keys.get("OWNER") ?? "" });
+    const { page } = visit;
+    await visit.open("/access?view=graph");
+    await nodes(page).getByText("Contractors stay out of production").waitFor();
+    const legend = () =>
+      page.evaluate<readonly string[]>(
+        `["Allowed", "Denied"].map((name) => {
+          const words = [...document.querySelectorAll("p")].find(({ textContent }) => textContent === name);
+          return getComputedStyle(words.previousElementSibling).stroke;
+        })`,
+      );
+    const edges = () =>
+      page.evaluate<readonly string[]>(
+        `["false", "true"].map((denies) => {
+          const node = document.querySelector('.graph-node[data-kind="policy"]' + (denies === "true" ? "[data-denies=true]" : ":not([data-denies=true])"));
+          return getComputedStyle(node).borderInlineStartColor;
+        })`,
+      );
+    await expect.poll(legend).toEqual(await edges());
+    await visit.leave();
+  });
+
   test("navigates the graph by keyboard, and opens its links", async () => {
     const visit = await visitAs("OWNER", { width: 1440 });
     const { page } = visit;

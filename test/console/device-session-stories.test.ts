@@ -93,7 +93,7 @@ describe.runIf(hasBrowser)("an administrator of devices", () => {
     await dialog.getByText(/gatehouse_enrolkey_/).waitFor();
     await inspect(visit, "enrolment-key-created");
     await page.keyboard.press("Escape");
-    const done = inDialog(visit, /^(Close|Done|I saved it)/);
+    const done = inDialog(visit, /^(Close|Done|I have saved it)/);
     if ((await done.count()) > 0) await done.first().click();
     await heading(visit, "Build servers").waitFor();
     expect(await page.getByText(/gatehouse_enrolkey_[0-9A-Za-z]{20}/).count()).toBe(0);

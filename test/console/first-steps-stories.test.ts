@@ -81,6 +81,8 @@ describe.runIf(hasBrowser)("an administrator of a new tenant", () => {
     await fitsEveryWidth(visit, "resource");
     await button(visit, "Review").click();
     await effectOf(visit).waitFor();
+    const widthOf = async (selector: string) => (await steps.locator(selector).boundingBox())?.width;
+    expect(await widthOf(".form-actions")).toBe(await widthOf(".effect-review"));
     await button(visit, "Publish").click();
     await progress(2);
 

@@ -91,7 +91,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await expect.poll(() => page.evaluate("navigator.clipboard.readText()")).toMatch(/^gatehouse_key_/);
     await page.keyboard.press("Escape");
     await picture(page, "secret-once");
-    await button(visit, "Done, I saved it").click();
+    await button(visit, "I have saved it").click();
     await heading(visit, "Nightly report").waitFor();
     await page.getByText("192.0.2.0/24").waitFor();
     await picture(page, "api-key-one");
@@ -104,7 +104,7 @@ describe.runIf(hasBrowser)("an administrator with forms", () => {
     await button(visit, "Rotate").click();
     await inDialog(visit, "Rotate").click();
     await page.getByRole("dialog", { name: /^New key for/ }).waitFor();
-    await button(visit, "Done, I saved it").click();
+    await button(visit, "I have saved it").click();
     await expect.poll(() => page.url()).not.toContain(made.id);
     await visit.open(`/api-keys/${made.id}`);
     await page.getByText("Replaced, still valid").waitFor();
@@ -293,7 +293,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
       .getByRole("dialog", { name: "Secret of “Chat”" })
       .getByText(/^whsec_/)
       .waitFor();
-    await button(visit, "Done, I saved it").click();
+    await button(visit, "I have saved it").click();
     await heading(visit, "Chat").waitFor();
     await page.getByText("No deliveries yet").waitFor();
     await button(visit, "More").click();
@@ -310,7 +310,7 @@ describe.runIf(hasBrowser)("an administrator of webhooks", () => {
     await chooseAction(visit, "Rotate secret");
     await inDialog(visit, "Rotate secret").click();
     await page.getByText(/^whsec_/).waitFor();
-    await button(visit, "Done, I saved it").click();
+    await button(visit, "I have saved it").click();
     // The list of deliveries may be read once more while the webhook is being deleted.
     visit.expectFailures(400, 404, 422);
     await chooseAction(visit, "Delete");

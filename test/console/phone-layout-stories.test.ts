@@ -30,6 +30,18 @@ describe.runIf(hasBrowser)("an administrator with a phone", () => {
     await visit.leave();
   });
 
+  test("opens pages of the navigation with a finger", async () => {
+    const visit = await given.visit({ width: 390 });
+    await visit.open("/overview");
+    await button(visit, "Navigation").click();
+    const pages = visit.page.getByRole("navigation", { name: "Pages" });
+    await pages.getByRole("link", { name: "Users" }).waitFor();
+    for (const link of await pages.getByRole("link").all()) {
+      expect((await boxOf(link)).height).toBeGreaterThanOrEqual(44);
+    }
+    await visit.leave();
+  });
+
   test("sees buttons as wide as their line, in dialogs and on the page that publishes a resource", async () => {
     const visit = await given.visit({ width: 390 });
     const { page } = visit;

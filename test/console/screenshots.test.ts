@@ -317,7 +317,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     await show("/gateways", async (visit) => {
       await visit.page.getByRole("link", { name: "Frankfurt 1" }).click();
       await button(visit, "Show last report").click();
-      await region(visit, "Configuration").getByText("Last report").waitFor();
+      await region(visit, "Configuration").getByText("Last report", { exact: true }).waitFor();
       await shoot(visit, "gateways-report");
     });
     await show("/gateways?new=1", async (visit) => {

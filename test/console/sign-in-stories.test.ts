@@ -232,7 +232,7 @@ describe.runIf(hasBrowser)("the owner", () => {
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
     // The request was repeated with the input of the form.
     await page.getByRole("dialog", { name: "API key “Nightly export”" }).waitFor();
-    await button(visit, "Done, I saved it").click();
+    await button(visit, "I have saved it").click();
     await heading(visit, "Nightly export").waitFor();
 
     await age();
@@ -243,7 +243,7 @@ describe.runIf(hasBrowser)("the owner", () => {
     await page.getByRole("button", { name: "Create recovery code" }).click();
     await page.getByRole("button", { name: "Confirm with passkey" }).click();
     await page.getByText(/^([0-9A-Z]{4}-){7}[0-9A-Z]{4}$/).waitFor();
-    await button(visit, "Done, I saved it").click();
+    await button(visit, "I have saved it").click();
 
     await page.getByRole("button", { name: "Sign out everywhere" }).click();
     await page.getByRole("button", { name: "Sign in with passkey" }).waitFor();

@@ -328,7 +328,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await inDialog(visit, /^Infrastructure as code/).click();
     await inDialog(visit, "Create").click();
     await inDialog(visit, "Copy key").click();
-    await inDialog(visit, "Done, I saved it").click();
+    await inDialog(visit, "I have saved it").click();
     await heading(visit, "Terraform").waitFor();
     await expectAtMost(interactions, mostInteractions.apiKey);
     const { body } = await given.client.get("/tenants/api-keys");

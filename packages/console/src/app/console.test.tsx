@@ -361,6 +361,72 @@ describe("the command palette", () => {
     await findDialog(t("groups.create"));
   });
 
+  test.each([
+    ["audit", t("events.title")],
+    ["audit", t("app.palette.tasks.exportAudit")],
+    ["rotate", t("app.palette.tasks.rotateGateway")],
+    ["token", t("app.palette.tasks.rotateKey")],
+    ["revert", t("app.palette.tasks.revert")],
+    ["deactivate", t("app.palette.tasks.deactivateUser")],
+    ["guide", t("guides.title")],
+    ["guide", t("guides.names.glossary")],
+  ])("finds by %s: %s", async (text, label) => {
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), text);
+    await findAction(label);
+  });
+
+  test("opens a guide", async () => {
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "glossary");
+    await user.click(await findAction(t("guides.names.glossary")));
+    await waitFor(() => expect(currentPath()).toBe("/guides/glossary"));
+  });
+
+  test("offers to rotate the token of a gateway that the text names", async () => {
+    const berlin = sample("Gateway", { id: newId(), name: "Berlin" });
+    mockApi.answer("get", "/tenants/gateways", [berlin]);
+    mockApi.answer("get", "/tenants/gateways/{id}", berlin);
+    const user = openConsole("/overview");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    await user.type(await screen.findByPlaceholderText(t("app.palette.placeholder")), "rotate token berl");
+    await user.click(await findAction("Rotate token Berlin"));
+    const step = t("gateways.steps.rotateToken.label");
+    await findDialog(t("gateways.steps.title", { step, name: "Berlin" }));
+  });
+
+  test("offers no task that the key may not perform", async () => {
+    mockApi.signIn(["events:read", "users:read"]);
+    const user = openConsole("/events");
+    await click(user, new RegExp(`^${t("app.palette.search")}`));
+    const field = await screen.findByPlaceholderText(t("app.palette.placeholder"));
+    await user.type(field, "e");
+    await findAction(t("app.palette.tasks.exportAudit"));
+    expect(actions().filter((text) => /^(Revert a|Deactivate|Rotate)/.test(text))).toEqual([]);
+  });
+
+  test.each(["radio", "checkbox", "text", "search"])(
+    "opens while a field of the type %s has the focus",
+    async (type) => {
+      const user = openConsole("/overview");
+      await findTitle(t("overview.title"));
+      const field = document.body.appendChild(document.createElement("input"));
+      field.type = type;
+      field.focus();
+      await user.keyboard("{Control>}k{/Control}");
+      const palette = await screen.findByPlaceholderText(t("app.palette.placeholder"));
+      await user.keyboard("{Escape}");
+      await waitFor(() => expect(palette.isConnected).toBe(false));
+      // From now on, the loaded palette listens itself.
+      field.focus();
+      await user.keyboard("{Control>}k{/Control}");
+      await screen.findByPlaceholderText(t("app.palette.placeholder"));
+      field.remove();
+    },
+  );
+
   test("offers no form that the key may not send", async () => {
     mockApi.signIn(["groups:read"]);
     const user = openConsole("/groups");

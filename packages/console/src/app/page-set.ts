@@ -9,6 +9,19 @@ export type Section = (typeof sections)[number];
 
 type Loading = () => Promise<ComponentType>;
 
+export interface PageTask {
+  readonly title: string;
+  /** Other words for the task. */
+  readonly keywords?: string;
+  /** `*:write` is any permission to write. */
+  readonly permission: Permission | "*:write";
+}
+
+export interface PageEntry {
+  readonly id: string;
+  readonly title: string;
+}
+
 export interface PageSet {
   /** The first part of the path, such as `users`. */
   readonly path: string;
@@ -20,6 +33,8 @@ export interface PageSet {
   readonly permission?: Permission;
   /** Whether the pages are absent from the navigation and from the command palette. */
   readonly isHidden?: true;
+  /** Other words with which the command palette finds the list, such as "audit log". */
+  readonly keywords?: string;
   /** At `/users`. Loaded when it is first shown. */
   readonly list: Loading;
   /** At `/users/{id}`. */
@@ -28,6 +43,10 @@ export interface PageSet {
   readonly create?: { readonly title: string; readonly permission: Permission };
   /** Dialogs on the page of a record that a query parameter opens, such as `?edit=1`. */
   readonly actions?: readonly { readonly title: string; readonly parameter: string; readonly permission: Permission }[];
+  /** Tasks that begin on the list, for readers of the command palette who know the task but not the page. */
+  readonly tasks?: readonly PageTask[];
+  /** Pages with fixed names, such as the guides, which the command palette finds by name. */
+  readonly entries?: { readonly kind: string; readonly pages: readonly PageEntry[] };
   /** How the command palette finds records: by a field that the server filters, or by name in an unpaged list. */
   readonly find?:
     | {

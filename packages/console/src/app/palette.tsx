@@ -1,4 +1,6 @@
-/** The command palette (Ctrl K or ⌘ K): pages, "create" actions, records by name, and actions on records. */
+/**
+ * The command palette (Ctrl K or ⌘ K): pages, "create" actions, records by name, actions on records, tasks and guides.
+ */
 import "@mantine/spotlight/styles.css";
 import { useDebouncedValue } from "@mantine/hooks";
 import { createSpotlight, Spotlight, type SpotlightActionGroupData } from "@mantine/spotlight";
@@ -9,8 +11,9 @@ import { useEffect, useState } from "react";
 import { t } from "../messages/i18n.ts";
 import { inParts, mostInPart, paged, whole } from "./api.ts";
 import { containsPattern } from "./like-pattern.ts";
-import type { PageSet } from "./page-set.ts";
+import type { PageSet, PageTask } from "./page-set.ts";
 import { usePageSets } from "./page-sets.ts";
+import { paletteShortcut } from "./palette-shortcut.ts";
 import { useSession } from "./session.ts";
 
 export const [paletteStore, palette] = createSpotlight();
@@ -53,9 +56,12 @@ export function Palette() {
   const { permissions } = useSession();
   const navigate = useNavigate();
   const queryClient = useQueryClient();
-  const sets = usePageSets().filter(
-    ({ permission, isHidden }) => isHidden !== true && (permission === undefined || permissions.includes(permission)),
+  const readable = usePageSets().filter(
+    ({ permission }) => permission === undefined || permissions.includes(permission),
   );
+  const sets = readable.filter(({ isHidden }) => isHidden !== true);
+  const isPermitted = ({ permission }: PageTask) =>
+    permission === "*:write" ? permissions.some((held) => held.endsWith(":write")) : permissions.includes(permission);
   const { data: found = [] } = useQuery({
     queryKey: ["palette", search],
     enabled: search.length >= 2,
@@ -73,9 +79,37 @@ export function Palette() {
   }, [found, actions]);
   /** The icon of the pages of a record. */
   const iconOf = (path: string) => {
-    const Icon = sets.find((set) => set.path === path)?.icon;
+    const Icon = readable.find((set) => set.path === path)?.icon;
     return Icon === undefined ? {} : { leftSection: <Icon size={18} aria-hidden /> };
   };
+  /** Too many to list without a search. */
+  const onlyFound: SpotlightActionGroupData[] = [
+    {
+      group: t("app.palette.tasks.title"),
+      actions: sets.flatMap(({ path, title: page, tasks = [] }) =>
+        tasks.filter(isPermitted).map(({ title, keywords = "" }) => ({
+          id: `${path} ${title}`,
+          label: title,
+          ...iconOf(path),
+          description: t("app.palette.taskAt", { page }),
+          keywords,
+          onClick: () => void navigate({ to: `/${path}` }),
+        })),
+      ),
+    },
+    {
+      group: t("guides.title"),
+      actions: readable.flatMap(({ path, entries }) =>
+        (entries?.pages ?? []).map(({ id, title }) => ({
+          id: `${path}/${id}`,
+          label: title,
+          ...iconOf(path),
+          description: entries?.kind ?? "",
+          onClick: () => void navigate({ to: `/${path}/${id}` }),
+        })),
+      ),
+    },
+  ];
   const groups: SpotlightActionGroupData[] = [
     {
       group: t("app.palette.records"),
@@ -101,9 +135,10 @@ export function Palette() {
     },
     {
       group: t("app.palette.pages"),
-      actions: sets.map(({ path, title }) => ({
+      actions: sets.map(({ path, title, keywords = "" }) => ({
         id: path,
         label: title,
+        keywords,
         ...iconOf(path),
         onClick: () => void navigate({ to: `/${path}` }),
       })),
@@ -123,6 +158,7 @@ export function Palette() {
             ],
       ),
     },
+    ...(search === "" ? [] : onlyFound),
   ];
   return (
     <Spotlight
@@ -130,7 +166,8 @@ export function Palette() {
       actions={groups.filter(({ actions }) => actions.length > 0)}
       query={typed}
       onQueryChange={setTyped}
-      shortcut={["mod + K"]}
+      shortcut={paletteShortcut}
+      tagsToIgnore={[]}
       nothingFound={t("app.palette.noResults")}
       highlightQuery
       attributes={{ content: { "aria-label": t("app.palette.search") } }}
@@ -163,18 +200,25 @@ async function findActions(
   queryClient: QueryClient,
   signal: AbortSignal,
 ): Promise<readonly FoundAction[]> {
-  const [verb = "", ...words] = text.toLowerCase().split(/\s+/);
-  const name = words.join(" ");
-  if (name.length < 2) return [];
   const found = sets.map(async (set) => {
-    const actions = set.actions?.filter((each) => isPermitted(each) && each.title.toLowerCase().startsWith(verb)) ?? [];
-    if (actions.length === 0) return [];
-    const records = await findRecords(set, name, queryClient, signal);
-    return actions.flatMap(({ title, parameter }) =>
-      records.map((record) => ({ ...record, parameter, label: `${title} ${record.label}` })),
-    );
+    const actions = (set.actions ?? []).filter(isPermitted).map(async ({ title, parameter }) => {
+      const name = nameAfter(title, text);
+      if (name.length < 2) return [];
+      const records = await findRecords(set, name, queryClient, signal);
+      return records.map((record) => ({ ...record, parameter, label: `${title} ${record.label}` }));
+    });
+    return (await Promise.all(actions)).flat();
   });
   return (await Promise.all(found)).flat();
+}
+
+/** The text after the words of an action: "rotate berlin" and "rotate token berlin" both name "berlin". */
+function nameAfter(title: string, text: string): string {
+  const words = text.toLowerCase().split(/\s+/);
+  const begins = (count: number) => title.toLowerCase().startsWith(words.slice(0, count).join(" "));
+  let count = 0;
+  while (count < words.length && begins(count + 1)) count += 1;
+  return count === 0 ? "" : words.slice(count).join(" ");
 }
 
 async function findRecords(

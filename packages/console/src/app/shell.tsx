@@ -21,13 +21,12 @@ import iconUrl from "./icon.svg";
 import { useLiveUpdates } from "./live-updates.ts";
 import { sections } from "./page-set.ts";
 import { usePageSets } from "./page-sets.ts";
+import { isApple, paletteShortcut } from "./palette-shortcut.ts";
 import { RouteFocus } from "./route-focus.tsx";
 import { useIsVisitor, useSession } from "./session.ts";
 
 /** The margin beside the header and beside the page. */
 const inset = { base: "sm", sm: "lg" };
-
-const isApple = /Mac|iPhone|iPad/.test(navigator.platform);
 
 export function Shell() {
   const [opened, { toggle, close }] = useDisclosure(false);
@@ -116,7 +115,7 @@ function usePalette(): readonly [ComponentType | undefined, () => void] {
       // The server cannot be reached. Pages report that; the palette is tried again when it is next opened.
     }
   };
-  useHotkeys(loaded === undefined ? [["mod+K", () => void open()]] : []);
+  useHotkeys(loaded === undefined ? [[paletteShortcut, () => void open()]] : [], []);
   return [loaded?.Palette, () => void open()];
 }
 

@@ -73,6 +73,20 @@ describe("the access tab of a user", () => {
     expect(mockApi.received("listPastAccess").flatMap(({ query }) => query.at ?? [])).toEqual([begins]);
   });
 
+  test("requests no access of a time before the record existed", async () => {
+    const begins = daysAgo(400);
+    mockApi.answer("get", "/tenants/users/{id}", { ...ann, createdAt: daysAgo(10) });
+    mockApi.answer("get", "/tenants/access/history", { begins });
+    mockApi.answer("get", "/tenants/access", ({ query }) => {
+      if (query.at !== undefined && Date.parse(query.at) < Date.now() - 10 * 86_400_000) return problem("not_found");
+      return pageOf([access(wiki)]);
+    });
+    openConsole(`/users/${id}?tab=access`);
+    await findPanel(counted("records.accessTab.what", 1));
+    await waitFor(() => expect(rowText("Wiki")).toContain(t("records.accessTab.within", { count: 30 })));
+    expect(mockApi.received("listPastAccess").flatMap(({ query }) => query.at ?? [])).toHaveLength(2);
+  });
+
   test("sorts resources by name, and does not repeat the device on its own page", async () => {
     mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Laptop" }));
     mockApi.answer("get", "/tenants/access", pageOf([access(wiki), access(payroll)]));

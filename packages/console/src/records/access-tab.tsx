@@ -25,7 +25,13 @@ const mostRows = 100;
 
 type Question = { readonly user: string } | { readonly device: string } | { readonly resource: string };
 
-export function AccessTab({ of }: { readonly of: Question }) {
+interface AccessTabProps {
+  readonly of: Question;
+  /** When the record was created. Before that time, nothing is requested. */
+  readonly createdAt: string;
+}
+
+export function AccessTab({ of, createdAt }: AccessTabProps) {
   const isResource = "resource" in of;
   // The page of a device names it.
   const showsDevices = !("device" in of);
@@ -34,7 +40,7 @@ export function AccessTab({ of }: { readonly of: Question }) {
     queryKey: [source.path, question, mostRows],
     queryFn: ({ signal }) => source.read({ ...question, limit: mostRows }, signal),
   });
-  const probes = useProbes(question, data !== undefined && data.total > 0);
+  const probes = useProbes(question, createdAt, data !== undefined && data.total > 0);
   const { user = "", device = "" } = question;
   const refusal = useRefusal(user, device, data?.total === 0 && !isResource);
   if (error !== null) return <ProblemNotice error={error} retry={refetch} />;
@@ -136,7 +142,11 @@ export function AccessTab({ of }: { readonly of: Question }) {
 }
 
 /** Access at earlier times. Undefined while it loads. */
-function useProbes(question: Readonly<Record<string, string>>, enabled: boolean): readonly Probe[] | undefined {
+function useProbes(
+  question: Readonly<Record<string, string>>,
+  createdAt: string,
+  enabled: boolean,
+): readonly Probe[] | undefined {
   // The times stay the same while the tab is shown.
   const [now] = useState(Date.now);
   const history = useAccessHistory(enabled);
@@ -147,11 +157,13 @@ function useProbes(question: Readonly<Record<string, string>>, enabled: boolean)
       enabled,
       staleTime: Number.POSITIVE_INFINITY,
       queryFn: async ({ signal }: { readonly signal: AbortSignal }): Promise<Probe> => {
+        // The record did not exist then, so nothing was reached.
+        if (Date.parse(time.at) < Date.parse(createdAt)) return { ...time, rows: [] };
         try {
           return { ...time, rows: (await source.read({ ...question, at: time.at, limit: mostRows }, signal)).data };
         } catch (error) {
           if (!(error instanceof GatehouseError)) throw error;
-          // The record did not exist then, so nothing was reached.
+          // The configuration of that time does not contain the record, so nothing was reached.
           if (error.code === "not_found") return { ...time, rows: [] };
           // Old entries were just deleted.
           if (error.code === "before_history") return { ...time, rows: undefined };

@@ -43,18 +43,48 @@ function useReturnedFocus(): void {
   const [opener] = useState(() => document.activeElement);
   // An item of a menu is gone by then. Its menu's button is not.
   const [menu] = useState(() => opener?.closest("[role=menu]")?.getAttribute("aria-labelledby") ?? "");
+  const [panels] = useState(() => panelsAround(opener));
   useEffect(
     () => () => {
       setTimeout(() => {
-        const { activeElement } = document;
-        if (activeElement !== null && activeElement !== document.body) return;
+        if (!isFocusLost()) return;
         const isGone = !(opener instanceof HTMLElement) || !opener.isConnected || opener === document.body;
-        const target = isGone ? (document.getElementById(menu) ?? document.querySelector("main h1")) : opener;
+        const target = isGone ? (document.getElementById(menu) ?? titleOf(panels)) : opener;
         if (target instanceof HTMLElement) focusAnyway(target);
+        if (!isGone) followRemoval(opener, panels);
       });
     },
-    [opener, menu],
+    [opener, menu, panels],
   );
+}
+
+function isFocusLost(): boolean {
+  return document.activeElement === null || document.activeElement === document.body;
+}
+
+/** The panels that contain an element, from the inside. */
+function panelsAround(element: Element | null): readonly Element[] {
+  const panel = element?.parentElement?.closest("section.panel") ?? null;
+  return panel === null ? [] : [panel, ...panelsAround(panel)];
+}
+
+/** The title of the first panel that still exists, or else of the page. */
+function titleOf(panels: readonly Element[]): Element | null {
+  return panels.find(({ isConnected }) => isConnected)?.querySelector("h2") ?? document.querySelector("main h1");
+}
+
+/**
+ * A change can make its own button unnecessary, which disappears when the page is read again. The focus then moves to
+ * the title of the panel, unless it has left the button.
+ */
+function followRemoval(opener: Element, panels: readonly Element[]): void {
+  const observer = new MutationObserver(() => {
+    if (opener.isConnected && document.activeElement === opener) return;
+    observer.disconnect();
+    const title = titleOf(panels);
+    if (isFocusLost() && title instanceof HTMLElement) focusAnyway(title);
+  });
+  observer.observe(document.body, { childList: true, subtree: true });
 }
 
 /** Focuses an element, also one such as a heading that the keyboard does not reach. */

@@ -11,6 +11,8 @@ import { ValueNote } from "./value-note.tsx";
 interface Preset {
   readonly label: string;
   readonly permissions: readonly Permission[];
+  /** The purpose, in one sentence. Absent for a preset with the name of a role. */
+  readonly about?: string;
 }
 
 interface PermissionTableProps {
@@ -56,7 +58,7 @@ export function PermissionTable(props: PermissionTableProps) {
   const id = useId();
   const box = (permission: string, name: string) => {
     const known = permissions.find((each) => each === permission);
-    if (known === undefined) return null;
+    if (known === undefined) return nonexistent;
     const checked = held.includes(known);
     if (onChange === undefined) {
       return checked ? (
@@ -108,6 +110,7 @@ export function PermissionTable(props: PermissionTableProps) {
                   size="xs"
                   variant={isChosen ? "filled" : "default"}
                   aria-pressed={isChosen}
+                  {...(preset.about === undefined ? {} : { "aria-describedby": `${id}-about` })}
                   onClick={() => onChange(chosen)}
                 >
                   {t("common.titleCount", { title: preset.label, count: chosen.length })}
@@ -115,6 +118,9 @@ export function PermissionTable(props: PermissionTableProps) {
               );
             })}
           </Group>
+          <Input.Description component="div" id={`${id}-about`}>
+            {presets.flatMap(({ about }) => about ?? []).join(" ")}
+          </Input.Description>
         </>
       )}
       <Table aria-label={label} className="record-table">

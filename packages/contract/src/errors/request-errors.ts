@@ -46,7 +46,7 @@ export const requestErrors = {
     status: 401,
     title: "The sign-in failed",
     explanation:
-      "The passkey, link or code was not accepted, or its user cannot sign in. The response does not state the reason.",
+      "The passkey, link or code was not accepted, or its user cannot sign in. For security, the exact reason is not shown.",
     remedy:
       "Try again, or ask an administrator for a new enrolment link. Administrators find the reason in the sign-in log. An unknown, removed or revoked passkey, link or code identifies no tenant. Such attempts are only in the server's log.",
   },

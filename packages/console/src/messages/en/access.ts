@@ -211,7 +211,7 @@ export const access = {
     device_without_user: "The device has no user.",
     invalid_address: "The destination is neither an IP address nor a host name.",
     no_policy_allows: "No policy allows access.",
-    no_reachable_gateway: "Access is allowed, but no gateway for the resource is available.",
+    no_reachable_gateway: "No gateway for the resource is available.",
     no_resource: "No resource has this address.",
     protocol_not_offered: "The resource does not offer this protocol and port.",
     restricted_by_policy: "A policy blocks this part of the internet.",
@@ -233,6 +233,13 @@ export const access = {
     editRule: "Edit condition",
     moveAbove: "Move above “{{name}}”",
     moveAboveTitle: "Move “{{policy}}” above “{{name}}”",
+    /** Remedies on a device. The device is a quoted name, or the words below. */
+    onDevice: {
+      diskEncrypted: "Turn on disk encryption on {{device}}.",
+      osUpToDate: "Install the operating system updates on {{device}}.",
+      other: "Correct this on {{device}}.",
+    },
+    theDevice: "the device",
   },
   title: "Access",
   view: "View",

@@ -32,6 +32,8 @@ export const apiKeys = {
   noun: "API keys",
   presets: {
     infrastructure: "Infrastructure as code",
+    infrastructureAbout:
+      "“Infrastructure as code” is for tools such as Terraform: the network and access to it, also as a configuration file, but no users.",
     label: "Start from a preset. Presets with the name of a role have the permissions of that role.",
     none: "Clear",
   },

@@ -28,7 +28,7 @@ export const enrolmentLinks = {
     export: "Export CSV",
     progress_one: "{{done, number}} of {{count, number}} link created",
     progress_other: "{{done, number}} of {{count, number}} links created",
-    saved: "Done, I saved them",
+    saved: "I have saved them",
     skip: "Not now",
     text_one: "The person signs in with a link. Create it now, and send it to the person.",
     text_other:

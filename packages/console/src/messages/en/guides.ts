@@ -7,6 +7,7 @@ export const guides = {
     server: "The server",
     start: "First steps",
   },
+  kind: "Guide",
   names: {
     access: "Access: previews, tests and decisions",
     "access-impact": "How the access effect is computed",

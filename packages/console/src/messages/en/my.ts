@@ -46,7 +46,7 @@ export const my = {
       "The WireGuard app cannot reach these names: {{names}}. They need a computer with the Gatehouse device agent.",
     needsAgent:
       "With the WireGuard app, this device cannot reach any of your resources. They need a computer with the Gatehouse device agent.",
-    noGateways: "The device has no access now. Update its file here when it gains access.",
+    noAccess: "The device has no access now.",
     noKey: "This file contains no private key. Choose the file that you imported into the WireGuard app.",
     otherKey: "This file belongs to another device. Choose the file for this one.",
     paste: "Or replace the parts that begin with [Peer] in the app with these:",
@@ -55,12 +55,13 @@ export const my = {
     qr: "QR code for {{name}}",
     scan: "Scan this code with the WireGuard app, or download the file and import it there.",
     secret:
-      "The file is shown only now, and is not stored. A person who has it can connect as you. Do not send it to anybody.",
+      "Save the file now: Gatehouse does not store its private key, and cannot show it again. A person who has the file can connect as you. Do not send it to anybody.",
     tooLong: "Download the file, and import it into the WireGuard app. It is too long for a QR code.",
-    unserved:
-      "No gateway in service carries the resources of this device. Update its file here when a gateway is in service again.",
+    unserved: "The device has access, but no gateway for it is in service.",
     updateIntro:
       "The file is not updated by itself. If you cannot reach something that this page shows as available, update the file.",
+    updateLater:
+      "{{reason}} When this changes, select “Update file” on this page, and choose the file that you saved. It then gets the gateways.",
     updateTitle: "Update file for “{{name}}”",
   },
   connect: {

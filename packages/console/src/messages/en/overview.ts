@@ -74,8 +74,10 @@ export const overview = {
     complete: "Setup is complete. Each step is also available in the navigation.",
     completed: "Completed: {{step}}. {{counts}}",
     device: {
+      addOwn: "Add my device",
       existing: "For a user who was invited before, create an invitation link.",
       new: "Invite new users, then send each user an invitation link.",
+      own: "To connect a computer, phone or tablet of your own, add it under “My access and devices”.",
       text: "A user opens an invitation link, signs in and adds a device.",
       title: "Add users and a device",
       waiting: "Waiting for the first device…",

@@ -315,7 +315,7 @@ export const records = {
     copyKey: "Copy key",
     copyToken: "Copy token",
     label: "Secret",
-    saved: "Done, I saved it",
+    saved: "I have saved it",
     warning: "You will not be able to see it again. Store it in a secret manager.",
   },
   sharedAddress: {

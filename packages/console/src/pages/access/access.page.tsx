@@ -1,11 +1,11 @@
 /** The page that shows who can reach which resource and why: now, at another time, or on a date in the past. */
 import { Group, Paper, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
-import { useViewportSize } from "@mantine/hooks";
 import { Link2 } from "lucide-react";
-import { lazy, Suspense, useEffect, useRef } from "react";
+import { lazy, Suspense, useEffect } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
 import { KindMark } from "../../records/kind-icon.tsx";
+import { ScrollingTabs } from "../../records/scrolling-tabs.tsx";
 import { isSingleHost, useAccessSearch, type View, views } from "./access-search.ts";
 import { DecisionAnswer } from "./decision-answer.tsx";
 import { FoundAnswer } from "./found-answer.tsx";
@@ -16,15 +16,6 @@ const GraphView = lazy(async () => ({ default: (await import("./graph/graph-view
 
 export function AccessPage() {
   const { query, change } = useAccessSearch();
-  const tabs = useRef<HTMLDivElement>(null);
-  const { width } = useViewportSize();
-  // On a narrow screen, the row of tabs scrolls to the selected one.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another view is another selected tab
-  useEffect(() => {
-    const row = tabs.current;
-    const selected = row?.querySelector<HTMLElement>("[aria-selected=true]");
-    if (row && selected) row.scrollLeft = selected.offsetLeft - (row.clientWidth - selected.offsetWidth) / 2;
-  }, [query.view, width]);
   useEffect(() => {
     document.title = t("common.documentTitle", { title: t("access.title") });
   }, []);
@@ -37,13 +28,7 @@ export function AccessPage() {
         </CopyText>
       </Group>
       <Tabs value={query.view} onChange={(view) => view !== null && change({ view }, true)} keepMounted={false}>
-        <Tabs.List ref={tabs} aria-label={t("access.view")} mb="md" className="scrolling-tabs">
-          {views.map(({ value, label }) => (
-            <Tabs.Tab key={value} value={value}>
-              {label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <ScrollingTabs tabs={views} selected={query.view} aria-label={t("access.view")} mb="md" />
         {views.map(({ value }) => (
           <Tabs.Panel key={value} value={value}>
             {value === "graph" ? (

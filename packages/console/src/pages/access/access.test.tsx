@@ -106,8 +106,16 @@ describe("whether someone can reach a resource", () => {
   ] as const)("says whether devices are spread over the gateways: %s", async (loadBalancingMode, note) => {
     const gateways = ["Berlin", "Madrid"].map((name) => ({ id: newId(), name }));
     mockApi.answer("post", "/access/v1/evaluation", { ...allowed, context: { ...allowed.context, gateways } });
-    mockApi.answer("get", "/tenants/resources/{id}", sample("Resource", { id: resourceId, loadBalancingMode }));
+    mockApi.answer(
+      "get",
+      "/tenants/resources/{id}",
+      sample("Resource", { id: resourceId, loadBalancingMode, type: "PRIVATE" }),
+    );
     openConsole(`/access?user=${userId}&device=${deviceId}&resource=${resourceId}`);
+    // Only now is the mode of the resource known.
+    await screen.findByText(
+      t("access.evaluated.othersOfType", { count: 2, type: t("access.evaluated.types.PRIVATE") }),
+    );
     const panel = await findPanel(t("access.decision.title"));
     const isSpread = loadBalancingMode === "AUTOMATIC";
     const label = t(`access.decision.fields.${isSpread ? "gatewaysOfDevice" : "gateways"}`);
@@ -407,7 +415,9 @@ describe("lists of access", () => {
       }),
     }));
     const user = openConsole("/access?view=who&to=address&address=10.0.0.7");
-    await screen.findByRole("link", { name: "Ann's laptop" });
+    const row = (await screen.findByRole("link", { name: "Ann's laptop" })).closest("tr");
+    // Access without an end.
+    expect(row?.lastElementChild?.querySelector(".absent")?.textContent).toBe("–");
     await click(user, t("access.found.nextPage"));
     await screen.findByRole("button", { name: t("access.found.firstPage") });
     await waitFor(() =>
@@ -456,7 +466,8 @@ describe("the graph as a list", () => {
     openConsole("/access?view=graph&form=list");
     const allowing = await screen.findByRole("row", { name: /Engineers build/ });
     expect(allowing.textContent).toContain("Berlin");
-    expect(screen.getByRole("row", { name: /No visitors/ }).textContent).toMatch(/–$/);
+    const denying = screen.getByRole("row", { name: /No visitors/ });
+    expect(denying.lastElementChild?.querySelector(".absent")?.textContent).toBe("–");
     expect(screen.queryByRole("row", { name: /Old/ })).toBeNull();
     await screen.findByText(new RegExp(t("graph.inactive", { count: 1 })));
   });

@@ -20,8 +20,9 @@ import {
   formatMatches,
   formatOutcome,
   formatReason,
+  type NearestMiss,
 } from "./format-access.ts";
-import { MissingFacts, type NearestMiss } from "./missing-facts.tsx";
+import { MissingFacts } from "./missing-facts.tsx";
 import { nextOpening, type Opening, zoneOf } from "./next-opening.ts";
 import { Observed } from "./observed.tsx";
 import { OfflineGateways, PostureNote } from "./obstacles.tsx";
@@ -153,7 +154,7 @@ function Verdict({ decision: answer, query, from }: VerdictProps) {
                 ? t("access.decision.missingForAny")
                 : t("access.decision.missingFor", { policy: miss.policy.name })}
             </Text>
-            <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} />
+            <MissingFacts miss={miss} policies={explanation?.policies ?? []} user={user} device={device} />
             <PostureNote miss={miss} device={device} />
             {opening !== undefined && (
               <Text mt={4}>

@@ -7,7 +7,8 @@ import { formatCondition } from "../admission-rules/format-condition.ts";
 export type Decision = ResultOf<"/access/v1/evaluation", "post">;
 type Explanation = NonNullable<Decision["context"]["explanation"]>;
 export type Considered = Explanation["policies"][number];
-export type Missing = NonNullable<Explanation["nearestMiss"]>["missing"][number];
+export type NearestMiss = NonNullable<Explanation["nearestMiss"]>;
+export type Missing = NearestMiss["missing"][number];
 export type Condition = NonNullable<Considered["rule"]>["conditions"][number];
 
 /** A newer server may send reasons that this console does not know. They are shown as codes. */

@@ -63,6 +63,60 @@ describe("a missing fact of a denial", () => {
     await waitFor(() => expect(mockApi.bodies("addUserToGroup")).toEqual([{ groupId: group.id }]));
   });
 
+  test("leaves the focus at the answer when the remedy has made its own button unnecessary", async () => {
+    const user = deny([{ kind: "source", groups: [group] }]);
+    const label = t("access.remedies.addToGroup", { group: "Engineering" });
+    await click(user, label);
+    await findDialog();
+    const read = mockApi.received("evaluateAccess").length;
+    mockApi.answer(
+      "post",
+      "/access/v1/evaluation",
+      sample("AccessDecision", {
+        decision: true,
+        context: sample("DecisionContext", { reason: "allowed_by_policy", validUntil: "2026-11-22T08:00:00.000Z" }),
+      }),
+    );
+    await click(user, label);
+    await waitFor(() => expect(mockApi.received("evaluateAccess").length).toBeGreaterThan(read));
+    const title = await screen.findByRole("heading", { name: t("access.decision.title") });
+    await screen.findByText(t("access.decision.allowed"));
+    await waitFor(() => expect(document.activeElement).toBe(title));
+  });
+
+  test("names the device’s own remedy before the change of the condition", async () => {
+    const id = newId();
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Laptop", agent: true }));
+    const values = [{ name: "device.posture.diskEncrypted", value: "false" }];
+    const condition = { depth: 0, text: "device.posture.diskEncrypted == true", met: false, values };
+    deny([{ kind: "condition", condition }], [condition], { device: id });
+    const remedy = await screen.findByText(t("access.remedies.onDevice.diskEncrypted", { device: "“Laptop”" }));
+    const edit = await screen.findByRole("link", { name: t("access.remedies.editRule") });
+    expect(remedy.compareDocumentPosition(edit) & Node.DOCUMENT_POSITION_FOLLOWING).not.toBe(0);
+  });
+
+  test.each([
+    ["osUpToDate", "device.posture.osUpToDate == true", "false"],
+    ["other", 'device.posture.osVersion >= "14.5"', '"14.1"'],
+  ] as const)("names what to do about the property %s", async (name, text, value) => {
+    const id = newId();
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Laptop", agent: true }));
+    const values = [{ name: text.split(" ")[0] ?? "", value }];
+    const condition = { depth: 0, text, met: false, values };
+    deny([{ kind: "condition", condition }], [condition], { device: id });
+    await screen.findByText(t(`access.remedies.onDevice.${name}`, { device: "“Laptop”" }));
+  });
+
+  test("asks for no change of a device that reports no such property", async () => {
+    const id = newId();
+    mockApi.answer("get", "/tenants/devices/{id}", sample("Device", { id, name: "Laptop", agent: false }));
+    const values = [{ name: "device.posture.diskEncrypted" }];
+    const condition = { depth: 0, text: "device.posture.diskEncrypted == true", values };
+    deny([{ kind: "condition", condition }], [condition], { device: id });
+    await screen.findByText(t("access.decision.noPosture", { device: "Laptop" }));
+    expect(screen.queryByText(/^Turn on disk encryption/)).toBeNull();
+  });
+
   test("moves the policy above the one that denies", async () => {
     mockApi.answer("get", "/tenants/policies/{id}", engineers);
     mockApi.answer("get", "/tenants/policies", pageOf([blocker, engineers]));

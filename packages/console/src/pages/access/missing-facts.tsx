@@ -1,5 +1,5 @@
 /** The facts that a denied request lacks. Each fact leads to the change that provides it, with its preview. */
-import { Button, Group } from "@mantine/core";
+import { Button, Group, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
@@ -10,29 +10,34 @@ import { allPoliciesQuery } from "../../records/all-policies.ts";
 import { moved } from "../../records/moved.ts";
 import type { PlannedChange } from "../../records/planned-change.ts";
 import { ReviewDialog } from "../../records/reviewed-change.tsx";
-import { type Considered, type Decision, formatMissing, type Missing } from "./format-access.ts";
+import { readRule } from "../../records/rule-conditions.ts";
+import { type Considered, formatMissing, type Missing, type NearestMiss } from "./format-access.ts";
 import { Observed } from "./observed.tsx";
-
-export type NearestMiss = NonNullable<NonNullable<Decision["context"]["explanation"]>["nearestMiss"]>;
+import { deviceQuery } from "./obstacles.tsx";
 
 interface MissingFactsProps {
   readonly miss: NearestMiss;
   readonly policies: readonly Considered[];
   /** Id of the user; empty for a device alone. */
   readonly user: string;
+  /** Id of the device; empty for none. */
+  readonly device: string;
 }
 
-export function MissingFacts({ miss, policies, user }: MissingFactsProps) {
+export function MissingFacts({ miss, policies, user, device }: MissingFactsProps) {
   const rule = policies.find(({ policy }) => policy.id === miss.policy?.id)?.rule;
   return (
     <ul className="bullets missing-facts">
       {miss.missing.map((fact) => (
         <li key={formatMissing(fact)}>
           <Group justify="space-between" gap="sm">
-            <bdi>
-              {formatMissing(fact)}
-              {fact.condition !== undefined && <Observed condition={fact.condition} />}
-            </bdi>
+            <div>
+              <bdi>
+                {formatMissing(fact)}
+                {fact.condition !== undefined && <Observed condition={fact.condition} />}
+              </bdi>
+              <RemedyOnDevice fact={fact} device={device} />
+            </div>
             <Group gap="xs">
               <Remedies fact={fact} policy={miss.policy} ruleId={rule?.id} user={user} />
             </Group>
@@ -41,6 +46,27 @@ export function MissingFacts({ miss, policies, user }: MissingFactsProps) {
       ))}
     </ul>
   );
+}
+
+interface RemedyOnDeviceProps {
+  readonly fact: Missing;
+  readonly device: string;
+}
+
+/** The remedy on a device with another posture. It comes before a change of the rule, which is for everybody. */
+function RemedyOnDevice({ fact: { condition, negated = false }, device }: RemedyOnDeviceProps) {
+  const canRead = usePermission("devices:read");
+  const rule = condition === undefined ? undefined : readRule(condition.text);
+  const [posture] = rule?.conditions.length === 1 ? rule.conditions : [];
+  const isReported = condition?.values.some(({ value }) => value !== undefined) === true;
+  const isAsked = posture?.kind === "posture" && isReported && device !== "";
+  const { data, isPending } = useQuery({ ...deviceQuery(device), enabled: canRead && isAsked });
+  if (!isAsked || (canRead && isPending) || data?.agent === false) return null;
+  const { name, comparison, value } = posture;
+  const isWanted = !negated && comparison === "==" && value === true;
+  const known = isWanted && (name === "diskEncrypted" || name === "osUpToDate") ? name : "other";
+  const named = data === undefined ? t("access.remedies.theDevice") : t("common.quoted", { text: data.name });
+  return <Text size="sm">{t(`access.remedies.onDevice.${known}`, { device: named })}</Text>;
 }
 
 interface RemediesProps {

@@ -1,11 +1,11 @@
 /** Obstacles that no policy mentions: gateways that are not online, and devices that report no posture. */
 import { Group, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { api } from "../../app/api.ts";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { RecordLinks } from "../../records/record-link.tsx";
-import type { NearestMiss } from "./missing-facts.tsx";
+import type { NearestMiss } from "./format-access.ts";
 import { useResource } from "./use-resource.ts";
 
 /** @param resource empty if the destination is not a resource */
@@ -24,6 +24,14 @@ export function OfflineGateways({ resource }: { readonly resource: string }) {
   );
 }
 
+/** @param device the id */
+export function deviceQuery(device: string) {
+  return queryOptions({
+    queryKey: ["/tenants/devices/{id}", device, "agent"],
+    queryFn: ({ signal }) => api.get("/tenants/devices/{id}", { path: { id: device }, signal }),
+  });
+}
+
 interface PostureNoteProps {
   readonly miss: NearestMiss;
   /** The id of the device; empty for none. */
@@ -34,11 +42,7 @@ interface PostureNoteProps {
 export function PostureNote({ miss, device }: PostureNoteProps) {
   const canRead = usePermission("devices:read");
   const isAboutPosture = miss.missing.some(({ condition }) => /\bdevice\.posture\b/.test(condition?.text ?? ""));
-  const { data } = useQuery({
-    queryKey: ["/tenants/devices/{id}", device, "agent"],
-    enabled: canRead && isAboutPosture && device !== "",
-    queryFn: ({ signal }) => api.get("/tenants/devices/{id}", { path: { id: device }, signal }),
-  });
+  const { data } = useQuery({ ...deviceQuery(device), enabled: canRead && isAboutPosture && device !== "" });
   if (data?.agent !== false) return null;
   return <Text mt={4}>{t("access.decision.noPosture", { device: data.name })}</Text>;
 }

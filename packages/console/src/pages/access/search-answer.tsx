@@ -4,6 +4,7 @@ import { api } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { defaultPageSize as pageSize } from "../../lists/list-preferences.ts";
 import { t } from "../../messages/i18n.ts";
+import { absent } from "../../records/absent.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ShortTime } from "../../records/relative-time.tsx";
@@ -81,7 +82,7 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
                       <RecordLinks path="gateways" records={gateways} none={t("access.decision.noGateway")} />
                     </Table.Td>
                     <Table.Td data-label={t("access.found.columns.validUntil")}>
-                      {validUntil === undefined ? "–" : <ShortTime at={validUntil} />}
+                      {validUntil === undefined ? absent : <ShortTime at={validUntil} />}
                     </Table.Td>
                   </Table.Tr>
                 ))}

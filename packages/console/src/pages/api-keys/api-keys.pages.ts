@@ -11,5 +11,12 @@ export const apiKeyPages: PageSet = {
   list: async () => (await import("./api-keys.page.tsx")).ApiKeysListPage,
   detail: async () => (await import("./api-key.page.tsx")).ApiKeyPage,
   create: { title: t("apiKeys.create"), permission: "api-keys:write" },
+  tasks: [
+    {
+      title: t("app.palette.tasks.rotateKey"),
+      keywords: t("app.palette.tasks.rotateKeyKeywords"),
+      permission: "api-keys:write",
+    },
+  ],
   find: { path: "/tenants/api-keys" },
 };

@@ -1,4 +1,4 @@
-import { permissions, rolePermissions } from "@gatehouse/contract/permissions";
+import { permissions, rolePermissions, rolesByPrivilege } from "@gatehouse/contract/permissions";
 import { screen, waitFor, within } from "@testing-library/dom";
 import { expect, test, vi } from "vitest";
 import { formatOwnZone } from "../../messages/format.ts";
@@ -41,8 +41,13 @@ test("the presets of roles have the order of the list of roles, and the help is 
   const dialog = await findDialog(t("apiKeys.create"));
   const presets = dialog.getByRole("group", { name: t("apiKeys.presets.label") });
   const names = within(presets).getAllByRole("button");
-  const counts = names.slice(0, 4).map(({ textContent }) => Number(/\d+/.exec(textContent ?? "")?.[0]));
-  expect(counts).toEqual([...counts].sort((one, other) => other - one));
+  const order = rolesByPrivilege.map((type) => t(`records.roles.${type}`));
+  const places = names.slice(0, 4).map(({ textContent }) => order.indexOf((textContent ?? "").replace(/ \(.*/, "")));
+  expect(places.every((place) => place >= 0)).toBe(true);
+  expect(places).toEqual([...places].sort((one, other) => one - other));
+  const [infrastructure] = names.slice(-1);
+  const about = document.getElementById(infrastructure?.getAttribute("aria-describedby") ?? "");
+  expect(about?.textContent).toBe(t("apiKeys.presets.infrastructureAbout"));
   expect(dialog.getByText(t("apiKeys.presets.label")).className).toContain("InputWrapper-description");
 });
 

@@ -59,13 +59,16 @@ const managedByCode: readonly Permission[] = [
 /** Roles without a preset: a key is not an owner, and few programs count users. */
 const otherRoles: readonly RoleType[] = ["OWNER", "BILLING"];
 
-/** Presets from which a selection starts: the permissions of each role, by rank, and those of a common purpose. */
+/** Presets from which a selection starts: the permissions of each role, by privilege, and those of a common purpose. */
 const presets = [
   ...rolesByPrivilege
     .filter((type) => rolePermissions[type].length > 0 && !otherRoles.includes(type))
-    .sort((one, other) => rolePermissions[other].length - rolePermissions[one].length)
     .map((type) => ({ label: t(`records.roles.${type}`), permissions: rolePermissions[type] })),
-  { label: t("apiKeys.presets.infrastructure"), permissions: managedByCode },
+  {
+    label: t("apiKeys.presets.infrastructure"),
+    permissions: managedByCode,
+    about: t("apiKeys.presets.infrastructureAbout"),
+  },
 ];
 
 const dayMs = 24 * 60 * 60_000;

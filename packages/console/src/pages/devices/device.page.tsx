@@ -55,7 +55,7 @@ export function DevicePage() {
       retry={refetch}
     >
       {device && (
-        <RecordTabs access={canAsk ? <AccessTab of={{ device: device.id }} /> : undefined}>
+        <RecordTabs access={canAsk ? <AccessTab of={{ device: device.id }} createdAt={device.createdAt} /> : undefined}>
           <Panel title={t("common.about")}>
             <Facts
               facts={[

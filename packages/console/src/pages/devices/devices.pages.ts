@@ -12,5 +12,9 @@ export const devicePages: PageSet = {
   detail: async () => (await import("./device.page.tsx")).DevicePage,
   create: { title: t("devices.add.label"), permission: "users:write" },
   actions: [{ title: t("devices.deactivate.label"), parameter: "deactivate", permission: "devices:write" }],
+  tasks: [
+    { title: t("app.palette.tasks.deactivateDevice"), permission: "devices:write" },
+    { title: t("app.palette.tasks.rotateDevice"), permission: "devices:write" },
+  ],
   find: { path: "/tenants/devices", field: "name" },
 };

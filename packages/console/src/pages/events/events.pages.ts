@@ -8,6 +8,15 @@ export const eventPages: PageSet = {
   icon: History,
   section: "administration",
   permission: "events:read",
+  keywords: t("app.palette.tasks.auditKeywords"),
+  tasks: [
+    {
+      title: t("app.palette.tasks.exportAudit"),
+      keywords: t("app.palette.tasks.auditKeywords"),
+      permission: "events:read",
+    },
+    { title: t("app.palette.tasks.revert"), keywords: t("app.palette.tasks.revertKeywords"), permission: "*:write" },
+  ],
   list: async () => (await import("./events.page.tsx")).EventsListPage,
   detail: async () => (await import("./event.page.tsx")).EventPage,
 };

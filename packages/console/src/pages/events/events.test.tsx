@@ -51,9 +51,12 @@ test("a changed rule is in words and as text", async () => {
 });
 
 test("a name that begins with its type is not doubled", () => {
-  const named = (name: string) => formatNamedTarget({ type: "admission-rule", id: "1", name });
-  expect(named("Admission rule for Wiki")).toBe("Admission rule for Wiki");
-  expect(named("Office hours")).toBe("Admission rule Office hours");
+  const target = (name: string) => ({ type: "admission-rule", id: "1", name });
+  expect(formatNamedTarget(target("Admission rule for Wiki"))).toBe("“Admission rule for Wiki”");
+  expect(formatNamedTarget(target("Office hours"))).toBe("Admission rule “Office hours”");
+  expect(formatNamedTarget(target("Office hours"), true)).toBe("admission rule “Office hours”");
+  expect(formatNamedTarget({ type: "tenant-settings", id: "1" }, true)).toBe("settings");
+  expect(formatNamedTarget({ type: "api-key", id: "1", name: "CI" }, true)).toBe("API key “CI”");
 });
 
 test("the period of the list is a choice, and a time for the server", async () => {

@@ -1,10 +1,21 @@
 import { events as messages } from "../../messages/en/events.ts";
+import { uncapitalize } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 
-/** The type and the name of a target. A name that begins with the type, such as a generated one, stands alone. */
-export function formatNamedTarget({ type, id, name = id }: { type: string; id: string; name?: string }): string {
-  const words = formatTarget(type);
-  return name.toLowerCase().startsWith(`${words.toLowerCase()} `) ? name : `${words} ${name}`;
+interface Target {
+  readonly type: string;
+  readonly id: string;
+  readonly name?: string;
+}
+
+/** The type and the quoted name of a target, at the beginning of a sentence or inside one. */
+export function formatNamedTarget({ type, id, name = id }: Target, isInside = false): string {
+  const words = isInside ? uncapitalize(formatTarget(type)) : formatTarget(type);
+  if (nameOfTarget({ type, name }) === undefined) return words;
+  const quoted = t("common.quoted", { text: name });
+  // A name that begins with the type, such as a generated one, stands alone.
+  if (name.toLowerCase().startsWith(`${words.toLowerCase()} `)) return quoted;
+  return `${words} ${quoted}`;
 }
 
 /** Formats the type of a target, such as `access-test`, as words. */

@@ -74,7 +74,7 @@ function RevertDialog({ event, close }: RevertDialogProps) {
       }),
   });
   return (
-    <Dialog onClose={close} title={t("events.revert.dialog", { record: formatNamedTarget(event.target) })}>
+    <Dialog onClose={close} title={t("events.revert.dialog", { record: formatNamedTarget(event.target, true) })}>
       <Stack>
         {isOvertaken && (
           <Warning title={t("events.revert.overtaken.title")} role="alert">

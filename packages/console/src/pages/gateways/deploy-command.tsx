@@ -21,6 +21,7 @@ import { textWithCode } from "../../messages/text-with-code.tsx";
 import { CodeLines } from "../../records/code-lines.tsx";
 import { GuideLink, type GuidePart } from "../../records/guide-link.tsx";
 import { LoopbackNote } from "../../records/loopback-note.tsx";
+import { ScrollingTabs } from "../../records/scrolling-tabs.tsx";
 import { type Gateway, isDeployed } from "./gateway-fields.ts";
 
 /** The token in the answers to callers without `gateways:token`, and to people who authenticated too long ago. */
@@ -83,13 +84,10 @@ export function DeployCommand({ gateway, purpose = "deploy" }: DeployCommandProp
         </Warning>
       )}
       <Tabs value={kind} onChange={(next) => setChosen(kinds.find((known) => known === next))}>
-        <Tabs.List className="scrolling-tabs">
-          {kinds.map((each) => (
-            <Tabs.Tab key={each} value={each}>
-              {t(`gateways.deploy.kinds.${each}`)}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
+        <ScrollingTabs
+          tabs={kinds.map((value) => ({ value, label: t(`gateways.deploy.kinds.${value}`) }))}
+          selected={kind}
+        />
         <Tabs.Panel value={kind} pt="sm">
           <Stack gap="sm">
             <Text size="sm">

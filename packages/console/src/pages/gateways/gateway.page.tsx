@@ -207,6 +207,8 @@ interface Step {
   readonly changesAccess?: boolean;
   readonly body?: object;
   readonly danger?: boolean;
+  /** The query parameter that opens the dialog. */
+  readonly action?: string;
 }
 
 const steps = {
@@ -240,6 +242,7 @@ const steps = {
     note: t("gateways.steps.rotateToken.note"),
     done: t("gateways.steps.rotateToken.done"),
     changesAccess: false,
+    action: "rotate",
   },
   revoke: {
     label: t("gateways.steps.revokeToken.label"),
@@ -287,6 +290,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
             etag={etag}
             doneMessage={step.done}
             danger={step.danger ?? false}
+            {...(step.action === undefined ? {} : { action: step.action })}
           />
         ))}
         <DeleteRecord

@@ -10,6 +10,8 @@ export const gatewayPages: PageSet = {
   permission: "gateways:read",
   list: async () => (await import("./gateways.page.tsx")).GatewaysListPage,
   detail: async () => (await import("./gateway.page.tsx")).GatewayPage,
+  actions: [{ title: t("gateways.steps.rotateToken.label"), parameter: "rotate", permission: "gateways:write" }],
+  tasks: [{ title: t("app.palette.tasks.rotateGateway"), permission: "gateways:write" }],
   find: { path: "/tenants/gateways" },
   create: { title: t("gateways.create"), permission: "gateways:write" },
 };

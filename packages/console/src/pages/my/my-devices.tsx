@@ -12,13 +12,13 @@ import { PanelTable } from "../../records/panel-table.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status, type Tone } from "../../records/status.tsx";
+import { useEditing } from "../../records/use-editing.ts";
 import { useAction } from "../../records/use-record.ts";
 import { ConnectSteps } from "./connect.tsx";
 import { type MyDevice, myDevicesKey, useMyDevices, useMyself } from "./my-data.ts";
 import { AddApp, type DeviceFile, DeviceFileDialog, UpdateDialog } from "./wireguard-app.tsx";
 
 type Open =
-  | { readonly kind: "add" }
   | { readonly kind: "rename" | "remove" | "update"; readonly device: MyDevice }
   | { readonly kind: "file"; readonly file: DeviceFile };
 
@@ -26,13 +26,18 @@ export function MyDevices() {
   const { data: devices, error, refetch } = useMyDevices();
   const { data: myself } = useMyself();
   const [open, setOpen] = useState<Open>();
-  const close = () => setOpen(undefined);
+  // The first steps of an administrator lead here, with the dialog open.
+  const [isAdding, adding] = useEditing("add");
+  const close = () => {
+    setOpen(undefined);
+    adding.close();
+  };
   const isFull = myself !== undefined && devices !== undefined && devices.length >= myself.deviceLimit;
   return (
     <Panel
       title={t("my.devices.title")}
       actions={
-        <Button size="xs" disabled={isFull} onClick={() => setOpen({ kind: "add" })}>
+        <Button size="xs" disabled={isFull} onClick={adding.open}>
           {t("my.devices.add")}
         </Button>
       }
@@ -48,7 +53,15 @@ export function MyDevices() {
           </Text>
         )}
       </Stack>
-      {open?.kind === "add" && <AddDialog close={close} created={(file) => setOpen({ kind: "file", file })} />}
+      {isAdding && !isFull && open === undefined && (
+        <AddDialog
+          close={close}
+          created={(file) => {
+            adding.close();
+            setOpen({ kind: "file", file });
+          }}
+        />
+      )}
       {open?.kind === "file" && <DeviceFileDialog file={open.file} close={close} />}
       {open?.kind === "update" && (
         <UpdateDialog device={open.device} close={close} updated={(file) => setOpen({ kind: "file", file })} />

@@ -119,7 +119,20 @@ test("says that a WireGuard app never reaches what needs the agent", async () =>
   await fill(user, t("my.app.name"), "Phone");
   await click(user, t("my.app.create"));
   await screen.findByText(t("my.app.needsAgent"));
-  expect(screen.queryByText(t("my.app.noGateways"))).toBeNull();
+  expect(screen.queryByText(later("noAccess"))).toBeNull();
+});
+
+const later = (reason: "noAccess" | "unserved") => t("my.app.updateLater", { reason: t(`my.app.${reason}`) });
+
+test("says that access lacks a gateway, and not that there is no access", async () => {
+  mockApi.answer("get", "/tenants/my/devices/{id}/configuration", { ...routes, gateways: [] });
+  const wiki = { id: newId(), name: "Wiki", state: "unavailable", addresses: ["wiki.internal"] } as const;
+  mockApi.answer("get", "/tenants/my/access", pageOf([wiki]));
+  const user = openConsole("/my?add=1");
+  await fill(user, t("my.app.name"), "Phone");
+  await click(user, t("my.app.create"));
+  await screen.findByText(later("unserved"));
+  expect(screen.queryByText(later("noAccess"))).toBeNull();
 });
 
 test("says that no gateway in service carries the resources of a WireGuard app", async () => {
@@ -129,7 +142,7 @@ test("says that no gateway in service carries the resources of a WireGuard app",
   await click(user, t("my.devices.add"));
   await fill(user, t("my.app.name"), "Phone");
   await click(user, t("my.app.create"));
-  await screen.findByText(t("my.app.unserved"));
+  await screen.findByText(later("unserved"));
 });
 
 test("shows why a device cannot be added, and keeps the form", async () => {

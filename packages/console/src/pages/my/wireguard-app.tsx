@@ -1,5 +1,5 @@
 /** Devices with any WireGuard app: how a person adds one, and updates its file. */
-import { Button, Code, FileButton, Group, List, Stack, Text, TextInput } from "@mantine/core";
+import { Button, Code, FileButton, Group, List, Skeleton, Stack, Text, TextInput } from "@mantine/core";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { api } from "../../app/api.ts";
@@ -92,13 +92,15 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
   const { device, routes, privateKey } = file;
   const text = formatWireGuardFile(routes, privateKey);
   const names = unresolvedNames(routes);
+  const isPending = device.approval === "pending" && routes.gateways.length === 0;
+  const reason = useNoGateways(device, routes);
   return (
     <Dialog title={t("my.app.fileTitle", { name: device.name })} onClose={() => undefined} closable={false}>
       <Stack>
-        {routes.gateways.length === 0 && (
-          <Warning role="status">
-            {device.approval === "pending" ? t("my.app.pending") : <NoGateways device={device} routes={routes} />}
-          </Warning>
+        {isPending ? (
+          <Warning role="status">{t("my.app.pending")}</Warning>
+        ) : (
+          reason !== undefined && <Warning role="status">{formatNoGateways(reason)}</Warning>
         )}
         {text.length <= qrCharacters ? (
           <>
@@ -133,24 +135,36 @@ export function DeviceFileDialog({ file, close }: { readonly file: DeviceFile; r
 /** Blocked resources whose reasons are requested. */
 const mostExplained = 5;
 
-/** Says that the device reaches nothing, and whether it ever can. */
-function NoGateways({ device: { id }, routes }: { readonly device: Pick<MyDevice, "id">; readonly routes: Routes }) {
+type NoGateways = "noAccess" | "unserved" | "needsAgent";
+
+/** Why a device has no gateways. Undefined if it has some, and while the reason loads. */
+function useNoGateways({ id }: Pick<MyDevice, "id">, routes: Routes): NoGateways | undefined {
   const isUnserved = (routes.unserved?.addresses.length ?? 0) > 0;
-  const { data: needsAgent = false } = useQuery({
-    queryKey: ["/tenants/my/access", id, "needs agent"],
-    enabled: !isUnserved,
-    queryFn: async ({ signal }) => {
+  const isAsked = routes.gateways.length === 0 && !isUnserved;
+  const { data, isError } = useQuery({
+    queryKey: ["/tenants/my/access", id, "without gateways"],
+    enabled: isAsked,
+    queryFn: async ({ signal }): Promise<NoGateways> => {
       const found = await api.get("/tenants/my/access", { query: { device: id, limit: mostExplained }, signal });
+      if (found.data.some(({ state }) => state === "unavailable")) return "unserved";
       const answers = found.data.map((resource) =>
         api.post("/tenants/my/access/explanation", { body: { to: resource.id, device: id }, signal }),
       );
       const reasons = (await Promise.all(answers)).map(({ missing }) => missing);
       const isAll = found.total === reasons.length && reasons.length > 0;
-      return isAll && reasons.every((missing) => missing.some(({ kind }) => kind === "agent_required"));
+      return isAll && reasons.every((missing) => missing.some(({ kind }) => kind === "agent_required"))
+        ? "needsAgent"
+        : "noAccess";
     },
   });
-  if (isUnserved) return t("my.app.unserved");
-  return t(needsAgent ? "my.app.needsAgent" : "my.app.noGateways");
+  if (routes.gateways.length > 0) return undefined;
+  if (isUnserved) return "unserved";
+  return isError ? "noAccess" : data;
+}
+
+/** A reason that does not pass also says when to update the file. */
+function formatNoGateways(reason: NoGateways): string {
+  return reason === "needsAgent" ? t("my.app.needsAgent") : t("my.app.updateLater", { reason: t(`my.app.${reason}`) });
 }
 
 interface UpdateDialogProps {
@@ -211,13 +225,9 @@ export function UpdateDialog({ device, close, updated }: UpdateDialogProps) {
 
 function Gateways({ device, routes }: { readonly device: MyDevice; readonly routes: Routes }) {
   const text = formatGateways(routes);
-  if (text === "") {
-    return (
-      <Text>
-        <NoGateways device={device} routes={routes} />
-      </Text>
-    );
-  }
+  const reason = useNoGateways(device, routes);
+  if (text === "")
+    return reason === undefined ? <Skeleton height={24} aria-busy /> : <Text>{formatNoGateways(reason)}</Text>;
   return (
     <Stack gap="xs">
       <Text>{t("my.app.paste")}</Text>

@@ -347,3 +347,16 @@ test("is not shown to keys that cannot take the steps", async () => {
   await screen.findByRole("region", { name: t("overview.gateways.title") });
   expect(screen.queryByRole("region", { name: t("overview.firstSteps.title") })).toBeNull();
 });
+
+test.each([
+  ["a person", true],
+  ["an API key", false],
+])("%s can add a device of their own: %s", async (_who, isPerson) => {
+  if (isPerson) mockApi.signInPerson(permissions);
+  const user = openConsole("/overview");
+  await user.click(await opener("device"));
+  const step = await content("device");
+  await step.findByRole("button", { name: t("users.invite.title") });
+  const own = step.queryByRole("link", { name: t("overview.firstSteps.device.addOwn") });
+  expect(own?.getAttribute("href")).toBe(isPerson ? "/console/my?add=1" : undefined);
+});

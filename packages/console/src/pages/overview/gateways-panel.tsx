@@ -2,6 +2,7 @@
 import type { ItemAt } from "@gatehouse/client/calls";
 import { Group, Stack, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import type { ReactNode } from "react";
 import { api } from "../../app/api.ts";
 import { compareText } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
@@ -162,14 +163,17 @@ function readSync(id: string, signal: AbortSignal): Promise<GatewaySync> {
 
 /** A gateway that was never deployed is not behind, and one in maintenance is not expected to enforce anything. */
 function Configuration({ gateway: { status }, sync }: Row) {
-  if (status === "PENDING" || status === "MAINTENANCE") return "–";
+  if (status === "PENDING" || status === "MAINTENANCE") return absent;
   if (sync === undefined) return "…";
   const { text, tone } = formatSync(sync);
   return <Status tone={tone}>{text}</Status>;
 }
 
 /** The applied generation, and the target if it is another one. */
-function formatGenerations(sync: GatewaySync | undefined): string {
-  const [applied, target] = [formatGeneration(sync?.applied ?? null), formatGeneration(sync?.wanted ?? null)];
-  return applied === target || target === "–" ? applied : t("overview.gateways.generations", { applied, target });
+function formatGenerations(sync: GatewaySync | undefined): ReactNode {
+  const [applied, wanted] = [sync?.applied ?? null, sync?.wanted ?? null];
+  if (wanted === null || applied?.generation === wanted.generation) {
+    return applied === null ? absent : formatGeneration(applied);
+  }
+  return t("overview.gateways.generations", { applied: formatGeneration(applied), target: formatGeneration(wanted) });
 }

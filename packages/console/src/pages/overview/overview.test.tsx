@@ -35,6 +35,7 @@ test.each([
   expect(ofGateway?.textContent).toBe(formatStatus(status));
   expect(ofGateway?.querySelector("[data-tone]")?.getAttribute("data-tone")).toBe(tone);
   await waitFor(() => expect(configuration?.textContent).toBe(state));
+  expect(configuration?.querySelector(".absent") != null).toBe(state === "–");
 });
 
 test.each([

@@ -15,5 +15,6 @@ export const policyPages: PageSet = {
     { title: t("common.edit"), parameter: "edit", permission: "policies:write" },
     { title: t("policies.deactivate"), parameter: "deactivate", permission: "policies:write" },
   ],
+  tasks: [{ title: t("app.palette.tasks.deactivatePolicy"), permission: "policies:write" }],
   find: { path: "/tenants/policies", field: "name" },
 };

@@ -36,7 +36,11 @@ export function ResourcePage() {
       retry={refetch}
     >
       {data && (
-        <RecordTabs access={canAsk ? <AccessTab of={{ resource: data.record.id }} /> : undefined}>
+        <RecordTabs
+          access={
+            canAsk ? <AccessTab of={{ resource: data.record.id }} createdAt={data.record.createdAt} /> : undefined
+          }
+        >
           <Panel title={t("common.about")}>
             <Facts
               facts={[

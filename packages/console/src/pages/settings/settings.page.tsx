@@ -172,10 +172,9 @@ function SettingsPanel({ part, values, etag }: SettingsPanelProps) {
       <Facts
         facts={part.fields.map((field) => ({
           label: field.label,
-          value:
-            field.kind === "duration" && values[field.name] === null
-              ? t("settings.unlimited")
-              : formatValue(field, values[field.name]),
+          ...(field.kind === "duration" && values[field.name] === null
+            ? { value: undefined, none: t("settings.unlimited") }
+            : { value: formatValue(field, values[field.name]) }),
           note: noteOf(field.name, values, awaiting),
         }))}
       />

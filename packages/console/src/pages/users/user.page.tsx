@@ -53,7 +53,7 @@ export function UserPage() {
     >
       {user && <MailWarning mail={user.mail} />}
       {user && (
-        <RecordTabs access={canAsk ? <AccessTab of={{ user: user.id }} /> : undefined}>
+        <RecordTabs access={canAsk ? <AccessTab of={{ user: user.id }} createdAt={user.createdAt} /> : undefined}>
           <About user={user} />
           <UserDeviceSessions user={user} />
           <UserSignIn user={user} />

@@ -15,5 +15,12 @@ export const userPages: PageSet = {
     { title: t("common.edit"), parameter: "edit", permission: "users:write" },
     { title: t("users.deactivate.label"), parameter: "deactivate", permission: "users:write" },
   ],
+  tasks: [
+    {
+      title: t("app.palette.tasks.deactivateUser"),
+      keywords: t("app.palette.tasks.deactivateUserKeywords"),
+      permission: "users:write",
+    },
+  ],
   find: { path: "/tenants/users", field: "email" },
 };

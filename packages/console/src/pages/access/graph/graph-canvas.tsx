@@ -7,7 +7,7 @@ import { type Node as FlowNode, Panel, ReactFlow, type ReactFlowInstance, Viewpo
 import { Maximize, ZoomIn, ZoomOut } from "lucide-react";
 import { type CSSProperties, type KeyboardEvent, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../../../messages/i18n.ts";
-import { layOut, type Placed, quietKeys, stepFrom } from "./graph-layout.ts";
+import { layOut, type Placed, stepFrom } from "./graph-layout.ts";
 import { type Appearance, GraphLines } from "./graph-lines.tsx";
 import { type AccessGraph, type Edge, type Node, pathsThrough } from "./graph-model.ts";
 import { GraphNode, type GraphNodeValues, HeadingNode } from "./graph-node.tsx";
@@ -144,8 +144,7 @@ export function GraphCanvas({ graph, about, focusKey, openOrClose, turnTo, focus
       return nodeAs(placed, dimmed(lit?.has(key) === true), key === current, key === focusKey);
     }),
   );
-  const quiet = useMemo(() => quietKeys(graph), [graph]);
-  const isDrawn = ({ from, to }: Edge) => ![from, to].some((key) => quiet.has(key) && key !== selected);
+  const isDrawn = ({ from, to }: Edge) => ![from, to].some((key) => layout.quiet.has(key) && key !== selected);
   const appearanceOf = (edge: Edge, isServing: boolean): Appearance | undefined => {
     if (!isDrawn(edge)) return undefined;
     if (lit !== undefined) return lit.has(edge.from) && lit.has(edge.to) ? "lit" : "dim";

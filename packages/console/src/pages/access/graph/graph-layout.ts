@@ -41,6 +41,8 @@ export interface Layout {
     readonly nodes: readonly Placed[];
   }[];
   readonly lanes: readonly PlacedLane[];
+  /** Keys of the nodes whose edges are drawn only while the node is selected. */
+  readonly quiet: ReadonlySet<string>;
   readonly width: number;
   readonly height: number;
 }
@@ -83,6 +85,7 @@ export function layOut(graph: AccessGraph, space = Number.POSITIVE_INFINITY): La
       const routed = routeLanes(lanes[index] ?? [], boxes, quiet);
       return routed.map((lane) => ({ ...lane, column }));
     }),
+    quiet,
     width: startOf(shown.length),
     height: headingHeight + tallest,
   };
@@ -92,7 +95,7 @@ export function layOut(graph: AccessGraph, space = Number.POSITIVE_INFINITY): La
  * Nodes whose edges are drawn only while the node is selected, because they would cover the others: links to other
  * pages and, in a column with an expanded group, the nodes outside of the group.
  */
-export function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
+function quietKeys({ columns }: AccessGraph): ReadonlySet<string> {
   const quiet = Object.values(columns).flatMap((nodes) => {
     const hasOpen = nodes.some(({ kind, isOpen }) => kind === "group-of" && isOpen === true);
     return nodes.filter(({ turnsTo, isInner }) => turnsTo !== undefined || (hasOpen && isInner !== true));

@@ -4,6 +4,7 @@ import { useMediaQuery } from "@mantine/hooks";
 import { Fragment, type ReactNode } from "react";
 import { defaultPageSize as pageSize } from "../../../lists/list-preferences.ts";
 import { t } from "../../../messages/i18n.ts";
+import { Absent, absent } from "../../../records/absent.tsx";
 import { PolicyRows } from "../../../records/policy-rows.tsx";
 import { RecordLink } from "../../../records/record-link.tsx";
 import { PolicyAction } from "../../../records/status.tsx";
@@ -116,7 +117,7 @@ function PolicyName({ path: { policy, place } }: { readonly path: Path }) {
 }
 
 function Through({ path: { denies, resources, gatewaysOf } }: { readonly path: Path }) {
-  if (denies) return <Text c="dimmed">–</Text>;
+  if (denies) return absent;
   return <Leaves leaves={distinct(resources.flatMap(gatewaysOf)).sort(byName)} none={t("graph.list.noGateway")} />;
 }
 
@@ -132,7 +133,7 @@ const pageOf = {
 const mostNames = 8;
 
 function Leaves({ leaves, none }: { readonly leaves: readonly Leaf[]; readonly none: string }) {
-  if (leaves.length === 0) return <Text c="dimmed">{none}</Text>;
+  if (leaves.length === 0) return <Absent>{none}</Absent>;
   const shown = leaves.slice(0, mostNames);
   return (
     <>

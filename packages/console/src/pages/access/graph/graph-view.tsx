@@ -284,15 +284,15 @@ interface LegendProps {
 function Legend({ hasMuted }: LegendProps) {
   return (
     <Group gap="md" aria-hidden>
-      <LegendEntry name={t("graph.legend.allowed")} color="var(--mantine-color-green-8)">
+      <LegendEntry name={t("graph.legend.allowed")} color="var(--graph-allow)">
         <path d="M0 5 H34" />
       </LegendEntry>
-      <LegendEntry name={t("graph.legend.denied")} color="var(--mantine-color-red-8)">
+      <LegendEntry name={t("graph.legend.denied")} color="var(--graph-deny)">
         <path d="M0 5 H28" strokeDasharray="6 4" />
         <path d="M24 1 L32 9 M32 1 L24 9" />
       </LegendEntry>
       {hasMuted && (
-        <LegendEntry name={t("graph.legend.gateways")} color="var(--field-edge)">
+        <LegendEntry name={t("graph.legend.gateways")} color="var(--graph-muted)">
           <path d="M0 5 H34" />
         </LegendEntry>
       )}

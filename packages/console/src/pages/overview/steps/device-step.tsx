@@ -1,6 +1,8 @@
 /** Invites people, and creates the enrolment link with which a person signs in to add a device. */
 import { Button, Group, Loader, Paper, Stack, Text } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
 import { useId, useState } from "react";
+import { useSession } from "../../../app/session.ts";
 import { t } from "../../../messages/i18n.ts";
 import { LinkForPerson } from "../../../records/link-for-person.tsx";
 import { InviteForm } from "../../users/invite-users.tsx";
@@ -13,6 +15,7 @@ function focusForm(form: HTMLElement | null): void {
 export function DeviceStep() {
   const [isInviting, setInviting] = useState(false);
   const form = useId();
+  const { user } = useSession();
   return (
     <Stack gap="md">
       <div>
@@ -36,6 +39,17 @@ export function DeviceStep() {
           )}
         </div>
       </div>
+      {user !== undefined && (
+        <div>
+          <Text size="sm" mb="xs">
+            {t("overview.firstSteps.device.own")}
+          </Text>
+          {/* On its own page, because the first device completes the step, which would close the dialog. */}
+          <Button component={Link} to="/my" search={{ add: "1" } as never} variant="default" className="phone-wide">
+            {t("overview.firstSteps.device.addOwn")}
+          </Button>
+        </div>
+      )}
       <div>
         <Text size="sm" mb="xs">
           {t("overview.firstSteps.device.existing")}
