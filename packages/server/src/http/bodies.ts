@@ -20,7 +20,7 @@ declare module "fastify" {
     /** The body as sent. Undefined if the request has none, or if it is large. */
     bodyText: string | undefined;
     largeBody: LargeBody | undefined;
-    /** Whether the request waited for its tenant's turn before its body was read. The tenant is charged for reading it. */
+    /** Whether the request waited for its tenant's turn before its body was read, and the tenant is charged for it. */
     isBodyCharged: boolean;
   }
 }
@@ -44,7 +44,7 @@ const chargedBodyBytes = 4_096;
 /** Work for all tenants without one, such as operator requests. */
 export const noTenant = "";
 
-/** What reading bodies needs of the platform. */
+/** The parts of the platform that reading bodies uses. */
 export interface BodyReading {
   /** Performs the work for large bodies. */
   readonly evaluator: Pick<Evaluator, "decide">;

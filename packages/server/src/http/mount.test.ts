@@ -255,7 +255,7 @@ test("an invalid body waits for its tenant's turn before it is parsed, and is ch
   expect(parse).not.toHaveBeenCalled();
   start();
   expect(await problem).toMatchObject({ status: 400, code: "invalid_body" });
-  // For parsing and for validation.
+  // Parsing and validation are charged.
   expect(charge.mock.calls.map(([tenant]) => tenant)).toEqual([tenantId, tenantId]);
 });
 

@@ -96,8 +96,8 @@ interface Waiting {
 
 /**
  * Slows down the tenant that keeps a replica busy. Tenants are charged for the time in which they use database
- * connections, evaluate access, and have bodies read. A charge adds to the tenant's debt, which decreases by `allowedShare` of the elapsed
- * time. While the event loop is busy and other tenants are active, a tenant that uses
+ * connections, evaluate access, and send bodies that are read. A charge adds to the tenant's debt, which decreases by
+ * `allowedShare` of the elapsed time. While the event loop is busy and other tenants are active, a tenant that uses
  * more than the mean slows down: its new requests pause until it has no debt.
  *
  * Requests that can take seconds are charged too late for that. While other tenants are active, such requests of a
