@@ -21,7 +21,7 @@ import { validateConfiguration } from "./configuration/validate-configuration.ts
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import { closedTable, type ForwardingSettings } from "./enforcement/base-chains.ts";
 import { changesAt, type Enforced, enforcedAt, enforcedFrom, limitedBy } from "./enforcement/enforced.ts";
-import type { Kernel } from "./enforcement/kernel.ts";
+import type { Kernel, TunnelPart } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
 import { withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
@@ -166,7 +166,13 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: [...storeWarnings(this.#holder), ...this.#repairs.warnings(), ...this.#parts.warnings()],
+      warnings: [
+        ...storeWarnings(this.#holder),
+        ...this.#parts.warnings(),
+        ...this.#repairs.problems(),
+        // Past repairs come last: the link limits the number of warnings.
+        ...this.#repairs.warnings(),
+      ],
     };
   }
 
@@ -467,6 +473,7 @@ export class Agent {
     const enforced = this.#enforced;
     this.#checks += 1;
     if (enforced === undefined) {
+      this.#repairs.setProblems(new Map());
       if (this.#stored !== undefined && this.#checks * checkMs >= retryMs) {
         this.#checks = 0;
         await this.#resume(this.#stored);
@@ -478,9 +485,24 @@ export class Agent {
     this.#checks = 0;
     const { configuration, content } = enforced;
     if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
-    for await (const part of kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
+    await this.#repairTunnel(content);
+  }
+
+  async #repairTunnel(content: ConfigurationContent): Promise<void> {
+    const { kernel, wireGuard, clock, log } = this.#parts;
+    const problems = new Map<TunnelPart, string>();
+    for await (const { part, problem } of kernel.repairTunnel(contentAt(content, clock.now()))) {
+      if (problem !== undefined) {
+        problems.set(part, problem);
+        continue;
+      }
       this.#repairs.record(part);
       log(`restored ${repairText(part)}`, { interface: wireGuard.name });
     }
+    const { failed, intact } = this.#repairs.setProblems(problems);
+    for (const part of failed) {
+      log("failed to restore a part of the tunnel; will retry", { part, problem: problems.get(part), repairMs });
+    }
+    for (const part of intact) log("part of the tunnel is intact again", { part });
   }
 }

@@ -1,4 +1,7 @@
-/** Repairs of what other programs changed, which heartbeats report for some time. */
+/**
+ * Repairs of what other programs changed, which heartbeats report for some time, and parts that cannot be restored,
+ * which heartbeats report until they are intact.
+ */
 import type { Clock } from "@gatehouse/agent-core/clock";
 import type { TunnelPart } from "../enforcement/kernel.ts";
 
@@ -13,11 +16,18 @@ export function repairText(part: TunnelPart): string {
   return `the ${part}, which another program ${part === "interface" ? "removed" : "changed"}`;
 }
 
+interface Changes {
+  readonly failed: readonly TunnelPart[];
+  readonly intact: readonly TunnelPart[];
+}
+
 export class Repairs {
   readonly #interfaceName: string;
   readonly #clock: Clock;
   /** When each part was last restored, in milliseconds since 1970. */
   readonly #repairedAt = new Map<RepairedPart, number>();
+  /** Why parts cannot be restored now. */
+  #problems: ReadonlyMap<TunnelPart, string> = new Map();
 
   constructor(interfaceName: string, clock: Clock) {
     this.#interfaceName = interfaceName;
@@ -28,6 +38,30 @@ export class Repairs {
     this.#repairedAt.set(part, this.#clock.now());
   }
 
+  /**
+   * Replaces the parts that cannot be restored.
+   *
+   * @returns the parts that could be restored before, and those that are intact again
+   */
+  setProblems(problems: ReadonlyMap<TunnelPart, string>): Changes {
+    const failed = [...problems.keys()].filter((part) => !this.#problems.has(part));
+    const intact = [...this.#problems.keys()].filter((part) => !problems.has(part));
+    this.#problems = problems;
+    return { failed, intact };
+  }
+
+  /** Returns warnings about parts that cannot be restored now. */
+  problems(): readonly string[] {
+    return Array.from(this.#problems, ([part, problem]) => {
+      if (part === "forwarding") return problem;
+      const name = this.#interfaceName;
+      return part === "interface"
+        ? `The interface ${name} cannot be created (${problem}).`
+        : `The ${part} of the interface ${name} cannot be restored (${problem}).`;
+    });
+  }
+
+  /** Returns warnings about past repairs. */
   warnings(): readonly string[] {
     const from = this.#clock.now() - reportedMs;
     return [...this.#repairedAt].flatMap(([part, at]) => (at < from ? [] : [this.#warning(part, at)]));

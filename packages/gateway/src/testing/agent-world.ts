@@ -58,7 +58,7 @@ export class AgentWorld {
   }
 
   /** Starts an agent, on a new machine or on one with the state of an earlier agent. */
-  async start(kernel = new RecordingKernel()) {
+  async start(kernel = new RecordingKernel(), warnings: readonly string[] = []) {
     const { wireGuard } = kernel;
     const agent = new Agent({
       kernel,
@@ -69,7 +69,7 @@ export class AgentWorld {
       names: new LearnedNames(),
       filter: new AnswerFilter({ own: () => [], controlPlane: () => [] }),
       hosts: new EndpointHosts(new HostResolver(this.clock)),
-      warnings: () => [],
+      warnings: () => warnings,
       clock: this.clock,
       log: (message, fields) => void this.log.push(formatLogLine(message, fields)),
     });
