@@ -165,12 +165,17 @@ export class DesiredState {
   keyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): KeyFault | KeyClaimFault | undefined {
     const links = this.#enforcement?.links;
     const fault = links === undefined ? undefined : keyFault(gatewayId, claim.publicKey, links);
-    const known = this.#keys.get(gatewayId);
-    if (fault !== undefined || known === undefined) return fault ?? invalidProof(claim);
-    return keyClaimFault(known, claim, token, this.#options.clock.now().getTime());
+    return fault ?? keyClaimFault(this.#keys.get(gatewayId) ?? noKey, claim, token, this.#now);
   }
 
-  /** Reads the key of a gateway before the first refresh, for `hasOtherKey`. Reads it once. */
+  /** Checks a key that a gateway reports against the stored key, which may be newer than the known one. */
+  async storedKeyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): Promise<KeyClaimFault | undefined> {
+    const { gateways } = await this.#read((tx) => readSomeLinkRows(tx, [], [gatewayId]));
+    const [row] = gateways;
+    return keyClaimFault(row === undefined ? noKey : knownKeyOf(row), claim, token, this.#now);
+  }
+
+  /** Reads the key of a gateway before the first refresh, for `replacedKeyFault`. Reads it once. */
   async learnKey(gatewayId: string): Promise<void> {
     if (this.#enforcement !== undefined || this.#learning.has(gatewayId)) return;
     this.#learning.add(gatewayId);
@@ -185,11 +190,10 @@ export class DesiredState {
     }
   }
 
-  /** Whether a gateway has another key now than a connection that was admitted before. */
-  hasOtherKey(gatewayId: string, claim: KeyClaim, token: LinkToken): boolean {
+  /** Checks the key of a connection that arrived before. @returns undefined if the gateway's key is the same or unknown */
+  replacedKeyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): KeyClaimFault | undefined {
     const known = this.#keys.get(gatewayId);
-    const now = this.#options.clock.now().getTime();
-    return known !== undefined && keyClaimFault(known, claim, token, now) !== undefined;
+    return known === undefined ? undefined : keyClaimFault(known, claim, token, this.#now);
   }
 
   /** Takes an entry of the outbox, for the next refresh. */
@@ -380,6 +384,11 @@ export class DesiredState {
     return changes;
   }
 
+  /** Milliseconds since 1970. */
+  get #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
   /** The latest time that an observation can have, in milliseconds since 1970. */
   get #latest(): number {
     return latestValidTime(this.#options.clock.now());
@@ -396,9 +405,8 @@ export class DesiredState {
   }
 }
 
-function invalidProof({ proof }: KeyClaim): KeyClaimFault | undefined {
-  return proof === "invalid" ? "invalid_proof" : undefined;
-}
+/** The key of a gateway that is new, or that this replica does not know yet. */
+const noKey: KnownKey = { publicKey: undefined, isProved: false, resetUntil: undefined };
 
 /** The changed facts of devices, users and groups. Changed policies and resources show in the model itself. */
 function factChanges(model: Model, changed: ChangedRecords): EnforcementChange[] {
