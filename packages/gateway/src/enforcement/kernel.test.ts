@@ -132,7 +132,10 @@ test("does not take the remains of a refused change for a change by another prog
   const own = { ...live };
   const other = content();
   refused.set("listen-port", "Address already in use");
-  const moved = { ...other, settings: { ...other.settings, interface: { ...other.settings.interface, listenPort: 1 } } };
+  const moved = {
+    ...other,
+    settings: { ...other.settings, interface: { ...other.settings.interface, listenPort: 1 } },
+  };
   live.key = "another";
   await expect(kernel.tunnel(moved)).rejects.toThrow("Address already in use");
   refused.clear();

@@ -20,14 +20,7 @@ import { movedRelayPorts } from "./relay-rules.ts";
 const elementsPerCheck = 5_000;
 
 /** A part of the tunnel that another program can change or remove. */
-export type TunnelPart =
-  | "interface"
-  | "private key"
-  | "listen port"
-  | "peers"
-  | "addresses"
-  | "routes"
-  | "forwarding";
+export type TunnelPart = "interface" | "private key" | "listen port" | "peers" | "addresses" | "routes" | "forwarding";
 
 /** A part of the tunnel that another program changed. */
 export interface PartRepair {
