@@ -474,10 +474,10 @@ export class Agent {
     this.#checks += 1;
     if (enforced === undefined) {
       this.#repairs.setProblems(new Map());
-      if (this.#stored !== undefined && this.#checks * checkMs >= retryMs) {
-        this.#checks = 0;
-        await this.#resume(this.#stored);
-      }
+      if (this.#checks * checkMs < retryMs) return;
+      this.#checks = 0;
+      if (this.#stored !== undefined) await this.#resume(this.#stored);
+      else if (this.#trust !== undefined) await this.#holder.retry(undefined, this.#trust);
       return;
     }
     this.#stored = undefined;

@@ -59,6 +59,20 @@ export class AgentWorld {
 
   /** Starts an agent, on a new machine or on one with the state of an earlier agent. */
   async start(kernel = new RecordingKernel(), warnings: readonly string[] = []) {
+    const agent = this.#newAgent(kernel, warnings);
+    await agent.start(this.signer.signingKey);
+    return { agent, kernel };
+  }
+
+  /** Starts an agent without a key to pin. */
+  async startUnpinned() {
+    const kernel = new RecordingKernel();
+    const agent = this.#newAgent(kernel);
+    await agent.start();
+    return { agent, kernel };
+  }
+
+  #newAgent(kernel: RecordingKernel, warnings: readonly string[] = []): Agent {
     const { wireGuard } = kernel;
     const agent = new Agent({
       kernel,
@@ -74,8 +88,7 @@ export class AgentWorld {
       log: (message, fields) => void this.log.push(formatLogLine(message, fields)),
     });
     this.#running.push(agent);
-    await agent.start(this.signer.signingKey);
-    return { agent, kernel };
+    return agent;
   }
 
   signed(of: ConfigurationContent, changes: Partial<ConfigurationHeader> = {}) {
