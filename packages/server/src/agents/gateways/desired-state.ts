@@ -190,7 +190,7 @@ export class DesiredState {
     }
   }
 
-  /** Checks the key of a connection that arrived before. @returns undefined if the gateway may have it, or is unknown */
+  /** Checks the key of an earlier connection. @returns undefined if the gateway may have it, or is unknown */
   replacedKeyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): KeyClaimFault | undefined {
     const known = this.#keys.get(gatewayId);
     return known === undefined ? undefined : keyClaimFault(known, claim, token, this.#now);
