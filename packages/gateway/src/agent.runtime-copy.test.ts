@@ -1,5 +1,5 @@
 /** Restarts without a control plane, when the state folder and the runtime folder differ. */
-import { chmod, cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";

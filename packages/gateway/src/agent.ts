@@ -21,13 +21,13 @@ import { validateConfiguration } from "./configuration/validate-configuration.ts
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import { closedTable, type ForwardingSettings } from "./enforcement/base-chains.ts";
 import { changesAt, type Enforced, enforcedAt, enforcedFrom, limitedBy } from "./enforcement/enforced.ts";
-import type { Kernel, TunnelPart } from "./enforcement/kernel.ts";
+import type { Kernel } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
 import { withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
-import { Repairs, repairText } from "./reports/repairs.ts";
+import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import { storeWarnings } from "./reports/store-warnings.ts";
 
@@ -473,7 +473,7 @@ export class Agent {
     const enforced = this.#enforced;
     this.#checks += 1;
     if (enforced === undefined) {
-      this.#repairs.setProblems(new Map());
+      this.#repairs.forgetProblems();
       if (this.#checks * checkMs < retryMs) return;
       this.#checks = 0;
       if (this.#stored !== undefined) await this.#resume(this.#stored);
@@ -485,24 +485,6 @@ export class Agent {
     this.#checks = 0;
     const { configuration, content } = enforced;
     if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
-    await this.#repairTunnel(content);
-  }
-
-  async #repairTunnel(content: ConfigurationContent): Promise<void> {
-    const { kernel, wireGuard, clock, log } = this.#parts;
-    const problems = new Map<TunnelPart, string>();
-    for await (const { part, problem } of kernel.repairTunnel(contentAt(content, clock.now()))) {
-      if (problem !== undefined) {
-        problems.set(part, problem);
-        continue;
-      }
-      this.#repairs.record(part);
-      log(`restored ${repairText(part)}`, { interface: wireGuard.name });
-    }
-    const { failed, intact } = this.#repairs.setProblems(problems);
-    for (const part of failed) {
-      log("failed to restore a part of the tunnel; will retry", { part, problem: problems.get(part), repairMs });
-    }
-    for (const part of intact) log("part of the tunnel is intact again", { part });
+    await this.#repairs.perform(kernel.repairTunnel(contentAt(content, this.#parts.clock.now())), log);
   }
 }

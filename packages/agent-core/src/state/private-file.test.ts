@@ -38,9 +38,7 @@ test.each([
 
 test("a failed write names the file, and leaves nothing", async () => {
   const missing = path.join(folder, "missing", "trust.json");
-  await expect(writePrivateFile(missing, "{}")).rejects.toThrow(
-    `ENOENT: no such file or directory, open '${missing}'`,
-  );
+  await expect(writePrivateFile(missing, "{}")).rejects.toThrow(`ENOENT: no such file or directory, open '${missing}'`);
   const occupied = path.join(folder, "occupied");
   await mkdir(occupied);
   await expect(writePrivateFile(occupied, "{}")).rejects.toThrow(`rename '${occupied}' -> '${occupied}'`);

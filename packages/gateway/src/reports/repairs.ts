@@ -3,7 +3,8 @@
  * which heartbeats report until they are intact.
  */
 import type { Clock } from "@gatehouse/agent-core/clock";
-import type { TunnelPart } from "../enforcement/kernel.ts";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { PartRepair, TunnelPart } from "../enforcement/kernel.ts";
 
 type RepairedPart = "filters" | TunnelPart;
 
@@ -11,14 +12,9 @@ type RepairedPart = "filters" | TunnelPart;
 const reportedMs = 10 * 60_000;
 
 /** Returns the part and its change, for the log. */
-export function repairText(part: TunnelPart): string {
+function repairText(part: TunnelPart): string {
   if (part === "forwarding") return "forwarding, which another program disabled";
   return `the ${part}, which another program ${part === "interface" ? "removed" : "changed"}`;
-}
-
-interface Changes {
-  readonly failed: readonly TunnelPart[];
-  readonly intact: readonly TunnelPart[];
 }
 
 export class Repairs {
@@ -38,16 +34,28 @@ export class Repairs {
     this.#repairedAt.set(part, this.#clock.now());
   }
 
-  /**
-   * Replaces the parts that cannot be restored.
-   *
-   * @returns the parts that could be restored before, and those that are intact again
-   */
-  setProblems(problems: ReadonlyMap<TunnelPart, string>): Changes {
-    const failed = [...problems.keys()].filter((part) => !this.#problems.has(part));
-    const intact = [...this.#problems.keys()].filter((part) => !problems.has(part));
+  /** Performs repairs of the tunnel. Records and logs each one, and each part that is newly failing or intact again. */
+  async perform(repairs: AsyncIterable<PartRepair>, log: Log): Promise<void> {
+    const problems = new Map<TunnelPart, string>();
+    for await (const { part, problem } of repairs) {
+      if (problem !== undefined) problems.set(part, problem);
+      else {
+        this.record(part);
+        log(`restored ${repairText(part)}`, { interface: this.#interfaceName });
+      }
+    }
+    for (const [part, problem] of problems) {
+      if (!this.#problems.has(part)) log("failed to restore a part of the tunnel; will retry", { part, problem });
+    }
+    for (const part of this.#problems.keys()) {
+      if (!problems.has(part)) log("part of the tunnel is intact again", { part });
+    }
     this.#problems = problems;
-    return { failed, intact };
+  }
+
+  /** Forgets problems of the tunnel, because nothing is enforced. */
+  forgetProblems(): void {
+    this.#problems = new Map();
   }
 
   /** Returns warnings about parts that cannot be restored now. */

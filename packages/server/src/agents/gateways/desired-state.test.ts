@@ -59,7 +59,7 @@ test("a former token introduces no key of a gateway that the replica does not kn
   await desired.refresh();
   const unknown = randomUUID();
   expect(desired.keyFault(unknown, claim, "former")).toBe("former_token");
-  expect(await desired.storedKeyFault(unknown, claim, "former")).toBe("former_token");
+  expect(await desired.confirmedKeyFault(unknown, claim, "former", "former_token")).toBe("former_token");
   expect(desired.keyFault(unknown, claim, "current")).toBeUndefined();
   expect(desired.keyFault(unknown, { ...claim, proof: "invalid" }, "current")).toBe("invalid_proof");
 });

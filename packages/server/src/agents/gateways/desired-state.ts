@@ -168,8 +168,17 @@ export class DesiredState {
     return fault ?? keyClaimFault(this.#keys.get(gatewayId) ?? noKey, claim, token, this.#now);
   }
 
-  /** Checks a key that a gateway reports against the stored key, which may be newer than the known one. */
-  async storedKeyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): Promise<KeyClaimFault | undefined> {
+  /**
+   * Confirms a fault of a claimed key. The token may be newer than the known key: the key may have been stored with the
+   * token while the token was the current one.
+   */
+  async confirmedKeyFault<Fault extends KeyFault | KeyClaimFault>(
+    gatewayId: string,
+    claim: KeyClaim,
+    token: LinkToken,
+    fault: Fault | undefined,
+  ): Promise<Fault | KeyClaimFault | undefined> {
+    if (fault !== "former_token") return fault;
     const { gateways } = await this.#read((tx) => readSomeLinkRows(tx, [], [gatewayId]));
     const [row] = gateways;
     return keyClaimFault(row === undefined ? noKey : knownKeyOf(row), claim, token, this.#now);

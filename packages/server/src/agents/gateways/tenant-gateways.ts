@@ -5,7 +5,6 @@ import type { AgentMessage, Heartbeat, Hello, PeerReport } from "@gatehouse/agen
 import type { WantedConfiguration } from "@gatehouse/agent-protocol/gateway/server-link";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
 import type { KeyClaim, KeyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
-import type { KeyFault } from "@gatehouse/policy/enforcement/usable-keys";
 import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
@@ -314,8 +313,10 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
   async #endReplacedKeys(gatewayIds: Iterable<string>): Promise<void> {
     for (const gatewayId of gatewayIds) {
       for (const connection of this.connections.allOf(gatewayId)) {
-        if (!connection.isClaimed || connection.claim === undefined) continue;
-        const fault = await this.#confirmed(connection, connection.claim, this.#replacedKeyFault(connection));
+        const { claim, token } = connection;
+        if (!connection.isClaimed || claim === undefined) continue;
+        const known = this.#replacedKeyFault(connection);
+        const fault = await this.#desired.confirmedKeyFault(gatewayId, claim, token, known);
         if (fault !== undefined && !connection.isClosed) this.#end(connection, "key_refused");
       }
     }
@@ -336,25 +337,14 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
 
   /** Refuses a connection whose agent may not have the key that it reports. @returns whether it did */
   async #refuseKey(connection: GatewayConnection, claim: KeyClaim): Promise<boolean> {
-    const known = this.#desired.keyFault(connection.agent.agentId, claim, connection.token);
-    const fault = await this.#confirmed(connection, claim, known);
+    const { agent, token } = connection;
+    const known = this.#desired.keyFault(agent.agentId, claim, token);
+    const fault = await this.#desired.confirmedKeyFault(agent.agentId, claim, token, known);
     if (connection.isClosed) return true;
     if (fault === undefined) return false;
     this.#recorder.refusedKey(connection, claim.publicKey, fault);
     this.#end(connection, "key_refused");
     return true;
-  }
-
-  /**
-   * Confirms a fault. The token may be newer than the known key: the key may have been stored with the token while the
-   * token was the current one.
-   */
-  async #confirmed<Fault extends KeyFault | KeyClaimFault>(
-    { agent: { agentId }, token }: GatewayConnection,
-    claim: KeyClaim,
-    fault: Fault | undefined,
-  ): Promise<Fault | KeyClaimFault | undefined> {
-    return fault === "former_token" ? this.#desired.storedKeyFault(agentId, claim, token) : fault;
   }
 
   #greet(connection: GatewayConnection, hello: Hello, key: SigningKey): void {
