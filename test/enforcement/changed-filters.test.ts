@@ -88,32 +88,47 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
     );
   });
 
-  test.each<[string, string, (name: string) => string, (name: string) => string]>([
-    ["the listen port", "changed the listen port", (name) => `wg set ${name} listen-port 51999`, portOf],
+  test.each<[string, string, string, (name: string) => string, (name: string) => string]>([
+    [
+      "the listen port",
+      "changed the listen port",
+      "the listen port",
+      (name) => `wg set ${name} listen-port 51999`,
+      portOf,
+    ],
     [
       "the private key",
       "changed the private key",
+      "the private key",
       (name) => `wg genkey | wg set ${name} private-key /dev/stdin`,
       keyOf,
     ],
-    ["IPv4 forwarding", "disabled forwarding", () => "sysctl -w net.ipv4.ip_forward=0", () => forwardingOf("ipv4")],
+    [
+      "IPv4 forwarding",
+      "disabled forwarding",
+      "forwarding",
+      () => "sysctl -w net.ipv4.ip_forward=0",
+      () => forwardingOf("ipv4"),
+    ],
     [
       "IPv6 forwarding",
       "disabled forwarding",
+      "forwarding",
       () => "sysctl -w net.ipv6.conf.all.forwarding=0",
       () => forwardingOf("ipv6"),
     ],
-  ])("of %s is repaired and reported within seconds", async (_, warning, command, shown) => {
+  ])("of %s is repaired and reported within seconds", async (_, warning, part, command, shown) => {
     const name = gateway.interfaceName;
-    const read = () => gateway.namespace.run("sh", ["-c", shown(name)]);
+    const repaired = () => gateway.log.split(`restored ${part}, which`).length - 1;
+    const before = repaired();
+    const read = (first = "true") => gateway.namespace.run("sh", ["-c", `${first}; ${shown(name)}`]);
     const intended = read();
-    gateway.namespace.run("sh", ["-c", command(name)]);
-    expect(read()).not.toBe(intended);
-    await until("the agent restores it", () => read() === intended, 20_000);
+    // One shell changes and reads the setting. Otherwise, the agent may restore it in between.
+    expect(read(`${command(name)} >/dev/null`)).not.toBe(intended);
+    await until("the agent restores it, and logs that", () => repaired() === before + 1, 20_000);
+    expect(read()).toBe(intended);
     ann.reconnect();
     await until("traffic flows", () => reaches(app.ipv4), 20_000);
-    await until("the repair is reported", async () =>
-      ((await gateway.report()).warnings ?? []).some((text) => text.includes(`Another program ${warning}`)),
-    );
+    expect((await gateway.report()).warnings).toContainEqual(expect.stringContaining(`Another program ${warning}`));
   });
 });

@@ -2,7 +2,7 @@
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Agent } from "./agent.ts";
-import { type AgentWorld, content, device, newAgentWorld, passing } from "./testing/agent-world.ts";
+import { type AgentWorld, content, device, minuteMs, newAgentWorld, passing } from "./testing/agent-world.ts";
 
 describe("a gateway's agent beside other programs", () => {
   let world: AgentWorld;
@@ -99,14 +99,74 @@ describe("a gateway's agent beside other programs", () => {
     expect((await agent.report()).warnings).toEqual([]);
   });
 
-  test("reports a restored part even if the machine refuses a later one", async () => {
+  test("reports a part that cannot be restored until it is intact, and logs it once", async () => {
     const { agent, kernel } = await world.start();
     await agent.applyConfiguration(world.signed(content()));
+    const warnings = async () => (await agent.report()).warnings;
+    const logged = (text: string) => world.log.filter((line) => line.includes(text)).length;
     kernel.changedParts = ["peers"];
-    kernel.refusal = "no memory";
+    kernel.problems = { "listen port": "Address already in use", forwarding: "Forwarding is disabled. Run sysctl." };
+    await passChecks(agent, 12);
+    expect(await warnings()).toEqual([
+      "The listen port of the interface gh0 cannot be restored (Address already in use).",
+      "Forwarding is disabled. Run sysctl.",
+      expect.stringContaining("Another program changed the peers of the interface gh0."),
+    ]);
+    expect(agent.enforces).toBeDefined();
+    expect(logged("failed to restore")).toBe(2);
+    expect(logged("failed to check")).toBe(0);
+    kernel.problems = { forwarding: "Forwarding is disabled. Run sysctl." };
+    await passChecks(agent, 5);
+    expect(await warnings()).not.toContainEqual(expect.stringContaining("listen port"));
+    expect(logged("intact again")).toBe(1);
+    kernel.problems = { "listen port": "Address already in use" };
+    await passChecks(agent, 5);
+    expect(logged("failed to restore")).toBe(3);
+    await passChecks(agent, 301);
+    expect(await warnings()).toEqual([expect.stringContaining("listen port")]);
+    expect(logged("failed to restore")).toBe(3);
+  });
+
+  test("checks the filters every two seconds while a part cannot be restored", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.problems = { forwarding: "Forwarding is disabled." };
+    await passChecks(agent, 5);
+    expect((await agent.report()).warnings).toEqual(["Forwarding is disabled."]);
+    kernel.filters = undefined;
+    await passChecks(agent, 1);
+    expect(passing(kernel)).toEqual([device]);
+  });
+
+  test("no longer reports problems of the tunnel when the configuration has expired", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content(), { expiresAt: world.clock.now() + minuteMs }));
+    kernel.problems = { forwarding: "Forwarding is disabled." };
+    await passChecks(agent, 5);
+    expect((await agent.report()).warnings).toEqual(["Forwarding is disabled."]);
+    for (let checks = 0; checks < 30; checks += 1) {
+      await world.pass(agent, 2_000);
+      await vi.waitUntil(() => world.clock.waiting > 0);
+    }
+    expect(agent.content).toBeUndefined();
+    expect((await agent.report()).warnings).toEqual([]);
+  });
+
+  test("reports current problems before past repairs", async () => {
+    const warnings = ["Port 53 is in use."];
+    const { agent, kernel } = await world.start(undefined, warnings);
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.changedParts = ["peers"];
+    kernel.problems = { forwarding: "Forwarding is disabled." };
+    await world.fillDisk();
+    await world.blockRuntimeFolder();
+    await agent.applyConfiguration(world.signed(content()));
     await passChecks(agent, 5);
     expect((await agent.report()).warnings).toEqual([
-      expect.stringContaining("Another program changed the peers of the interface gh0."),
+      expect.stringContaining("cannot be stored"),
+      "Port 53 is in use.",
+      "Forwarding is disabled.",
+      expect.stringContaining("Another program changed the peers"),
     ]);
   });
 });

@@ -1,5 +1,5 @@
 /** Restarts without a control plane, when the state folder and the runtime folder differ. */
-import { chmod, cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { lockFolder } from "@gatehouse/agent-core/state/folder-lock";
 import type { SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
@@ -113,6 +113,66 @@ describe("the copy of an agent's state in the runtime folder", () => {
     expect(await third.agent.applyConfiguration(world.signed(content()))).toMatchObject({ state: "applied" });
   });
 
+  test("does not replace a later one that has expired with an earlier one that has expired", async () => {
+    const times = { expiresAt: world.clock.now() + 10 * minuteMs };
+    await agent.applyConfiguration(world.signed(revoked, times));
+    await cp(world.runtime, `${world.runtime}.earlier`, { recursive: true, filter: (file) => !file.endsWith(".sock") });
+    const later = world.signed(revoked, times);
+    await agent.applyConfiguration(later);
+    await agent.stop();
+    await cp(`${world.runtime}.earlier`, world.runtime, { recursive: true });
+    await rm(path.join(world.state, "configuration.json"));
+    world.clock.pass(20 * minuteMs);
+    const { agent: second, kernel } = await world.start();
+    expect(isClosed(kernel)).toBe(true);
+    expect(second.trust?.latest?.generation).toBe(later.envelope.header.generation);
+    await second.stop();
+    expect(JSON.parse(await world.stored("trust.json")).latest.generation).toBe(later.envelope.header.generation);
+  });
+
+  test("is resumed if the first configuration was stored, but not its gateway", async () => {
+    await applyUnstored(world.signed(revoked));
+    const trust = path.join(world.state, "trust.json");
+    await writeFile(trust, JSON.stringify({ signingKey: world.signer.signingKey }));
+    const { agent: second, kernel } = await world.start();
+    expect(passing(kernel)).toEqual([]);
+    expect(second.content).toEqual(revoked);
+    expect(JSON.parse(await readFile(trust, "utf8"))).toMatchObject({ gateway, tenant: world.signer.tenant });
+  });
+
+  test("is not resumed if the pinned key did not sign the only stored configuration", async () => {
+    await applyUnstored(world.signed(revoked));
+    const copied = await readFile(inRuntime("configuration.json"), "utf8");
+    await writeFile(path.join(world.state, "trust.json"), JSON.stringify({ signingKey: world.signer.signingKey }));
+    const forged = new ConfigurationSigner().signed(gateway, content(), times());
+    await writeFile(path.join(world.state, "configuration.json"), JSON.stringify(forged));
+    const { kernel } = await world.start();
+    expect(isClosed(kernel)).toBe(true);
+    expect(await readFile(inRuntime("configuration.json"), "utf8")).toBe(copied);
+  });
+
+  test("that expires while the disk is full still ends the stored configuration after a reboot", async () => {
+    const later = world.signed(revoked, { expiresAt: world.clock.now() + minuteMs });
+    await world.fillDisk();
+    await agent.applyConfiguration(later);
+    const pass = async (checks: number) => {
+      for (let check = 0; check < checks; check += 1) {
+        await world.pass(agent, 2_000);
+        await vi.waitUntil(() => world.clock.waiting > 0);
+      }
+    };
+    await pass(35);
+    expect(agent.content).toBeUndefined();
+    await world.emptyDisk();
+    await pass(5);
+    expect((await agent.report()).warnings).toEqual([]);
+    await agent.stop();
+    await rm(world.runtime, { recursive: true });
+    const { agent: second, kernel } = await world.start();
+    expect(isClosed(kernel)).toBe(true);
+    expect(second.trust?.latest?.generation).toBe(later.envelope.header.generation);
+  });
+
   describe("is ignored, with an entry in the log,", () => {
     const stranger = new ConfigurationSigner();
     const edit = async (file: string, change: (value: Record<string, unknown>) => object) =>
@@ -194,18 +254,20 @@ describe("the copy of an agent's state in the runtime folder", () => {
       expect(entries).toEqual([expect.stringContaining(problem)]);
       expect(await second.applyConfiguration(world.signed(revoked))).toMatchObject({ state: "applied" });
     });
+  });
 
-    test("in a folder that another agent uses", async () => {
-      await applyUnstored(world.signed(revoked));
-      const before = await readFile(inRuntime("configuration.json"), "utf8");
-      const release = await lockFolder(world.runtime);
-      const second = await world.start();
-      expect(passing(second.kernel)).toEqual([device]);
-      expect(world.log).toContainEqual(expect.stringContaining("Another agent runs with the runtime folder"));
-      await second.agent.applyConfiguration(world.signed(content()));
-      expect(await readFile(inRuntime("configuration.json"), "utf8")).toBe(before);
-      release();
-    });
+  test("is resumed, and not replaced, while another agent uses the folder", async () => {
+    await applyUnstored(world.signed(revoked));
+    const before = await readFile(inRuntime("configuration.json"), "utf8");
+    const release = await lockFolder(world.runtime);
+    const second = await world.start();
+    expect(passing(second.kernel)).toEqual([]);
+    await second.agent.applyConfiguration(world.signed(content()));
+    expect((await second.agent.report()).warnings).toEqual([
+      expect.stringContaining("Another agent runs with the runtime folder"),
+    ]);
+    expect(await readFile(inRuntime("configuration.json"), "utf8")).toBe(before);
+    release();
   });
 
   test("is removed if the state folder is new", async () => {
@@ -272,8 +334,10 @@ describe("the copy of an agent's state in the runtime folder", () => {
 
   test("needs a state folder that can pin the first key", async () => {
     const other = await newAgentWorld();
-    await mkdir(path.join(other.state, "trust.json"), { recursive: true, mode: 0o700 });
-    await expect(other.start()).rejects.toThrow("EISDIR");
+    const { agent: unpinned } = await other.startUnpinned();
+    await other.fillDisk();
+    await expect(unpinned.trustSigningKey(other.signer.signingKey)).rejects.toThrow("ENOENT");
+    expect(unpinned.trust).toBeUndefined();
     await other.stop();
   });
 });

@@ -27,7 +27,7 @@ import { withNames } from "./enforcement/traffic-rules.ts";
 import type { AnswerFilter } from "./names/answer-filter.ts";
 import type { EndpointHosts } from "./names/endpoint-hosts.ts";
 import type { LearnedNames } from "./names/learned-names.ts";
-import { Repairs, repairText } from "./reports/repairs.ts";
+import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import { storeWarnings } from "./reports/store-warnings.ts";
 
@@ -166,7 +166,13 @@ export class Agent {
       enforces: this.enforces ?? null,
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
-      warnings: [...storeWarnings(this.#holder), ...this.#repairs.warnings(), ...this.#parts.warnings()],
+      warnings: [
+        ...storeWarnings(this.#holder),
+        ...this.#parts.warnings(),
+        ...this.#repairs.problems(),
+        // Past repairs come last: the link limits the number of warnings.
+        ...this.#repairs.warnings(),
+      ],
     };
   }
 
@@ -467,10 +473,11 @@ export class Agent {
     const enforced = this.#enforced;
     this.#checks += 1;
     if (enforced === undefined) {
-      if (this.#stored !== undefined && this.#checks * checkMs >= retryMs) {
-        this.#checks = 0;
-        await this.#resume(this.#stored);
-      }
+      this.#repairs.forgetProblems();
+      if (this.#checks * checkMs < retryMs) return;
+      this.#checks = 0;
+      if (this.#stored !== undefined) await this.#resume(this.#stored);
+      else if (this.#trust !== undefined) await this.#holder.retry(undefined, this.#trust);
       return;
     }
     this.#stored = undefined;
@@ -478,9 +485,6 @@ export class Agent {
     this.#checks = 0;
     const { configuration, content } = enforced;
     if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
-    for await (const part of kernel.repairTunnel(contentAt(content, this.#parts.clock.now()))) {
-      this.#repairs.record(part);
-      log(`restored ${repairText(part)}`, { interface: wireGuard.name });
-    }
+    await this.#repairs.perform(kernel.repairTunnel(contentAt(content, this.#parts.clock.now())), log);
   }
 }

@@ -60,8 +60,12 @@ export class ConfigurationHolder<Configuration, Trust, Content> {
     }
   }
 
-  /** Persists what could not be persisted before. */
-  async retry(configuration: Configuration, trust: Trust): Promise<void> {
+  /**
+   * Persists what could not be persisted before.
+   *
+   * @param configuration undefined: nothing is enforced. The trust then supersedes the stored configuration
+   */
+  async retry(configuration: Configuration | undefined, trust: Trust): Promise<void> {
     for (const store of [this.#copy, this.#store]) {
       if (store?.failure !== undefined) await store.store(trust, configuration);
     }

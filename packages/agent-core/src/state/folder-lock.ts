@@ -1,4 +1,4 @@
-import { rm } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
@@ -22,7 +22,7 @@ export async function lockFolder(
   isAlive?: () => Promise<void>,
   kind = "state folder",
 ): Promise<() => void> {
-  const path = join(folder, "running.sock");
+  const path = socketIn(folder);
   // Without a lock, the agent still runs: the path may be too long, or the folder not writable.
   if (Buffer.byteLength(path) > longestPath) return () => {};
   let server = await listening(path, isAlive);
@@ -39,6 +39,18 @@ export async function lockFolder(
   if (server === "in use" || server === undefined) return () => {};
   const held = server.unref();
   return () => void held.close();
+}
+
+/** Whether a folder has a lock. The process that made it may have ended. */
+export function isLocked(folder: string): Promise<boolean> {
+  return stat(socketIn(folder)).then(
+    () => true,
+    () => false,
+  );
+}
+
+function socketIn(folder: string): string {
+  return join(folder, "running.sock");
 }
 
 /** @returns undefined if the socket cannot be created */

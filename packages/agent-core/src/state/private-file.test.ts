@@ -1,8 +1,8 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkRights } from "./private-file.ts";
+import { checkRights, writePrivateFile } from "./private-file.ts";
 
 let folder: string;
 let key: string;
@@ -34,4 +34,13 @@ test.each([
   await chmod(key, ofKey);
   await expect(checkRights(folder, key)).rejects.toThrow(new RegExp(why));
   expect([(await stat(folder)).mode & 0o777, (await stat(key)).mode & 0o777]).toEqual([ofFolder, ofKey]);
+});
+
+test("a failed write names the file, and leaves nothing", async () => {
+  const missing = path.join(folder, "missing", "trust.json");
+  await expect(writePrivateFile(missing, "{}")).rejects.toThrow(`ENOENT: no such file or directory, open '${missing}'`);
+  const occupied = path.join(folder, "occupied");
+  await mkdir(occupied);
+  await expect(writePrivateFile(occupied, "{}")).rejects.toThrow(`rename '${occupied}' -> '${occupied}'`);
+  expect((await readdir(folder)).sort()).toEqual(["occupied", "wireguard.key"]);
 });

@@ -19,6 +19,8 @@ export async function writePrivateFile(path: string, text: string): Promise<void
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });
+    // Equal failures have equal messages, so that logs and warnings can omit repetitions.
+    if (error instanceof Error) error.message = error.message.replaceAll(temporary, path);
     throw error;
   }
   const folder = await open(dirname(path), "r");

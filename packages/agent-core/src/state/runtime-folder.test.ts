@@ -39,16 +39,37 @@ test("a deleted folder is created again", async () => {
   runtime.close();
 });
 
-test("a folder that others can write to is refused", async () => {
+test("a folder that is created again is locked again", async () => {
+  const first = new RuntimeFolder(folder);
+  await first.open();
+  await rm(folder, { recursive: true });
+  await first.open();
+  const second = new RuntimeFolder(folder);
+  await expect(second.open()).rejects.toThrow("Another agent runs");
+  first.close();
+  await second.open();
+  second.close();
+});
+
+test("a folder that another agent uses can be read", async () => {
+  const first = new RuntimeFolder(folder);
+  await first.open();
+  await new RuntimeFolder(folder).check();
+  await expect(new RuntimeFolder(folder).open()).rejects.toThrow("Another agent runs");
+  first.close();
+});
+
+test("a folder that others can write to is refused, and need not be deleted", async () => {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o770);
-  await expect(new RuntimeFolder(folder).open()).rejects.toThrow(/Other users can write .* \(mode 0770/);
+  const text = `Other users can write to the runtime folder ${folder} (mode 0770). Remove the right: chmod go-w ${folder}`;
+  await expect(new RuntimeFolder(folder).open()).rejects.toThrow(text);
 });
 
 test.skipIf(process.getuid?.() !== 0)("a folder of another user is refused", async () => {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await chown(folder, 65_534, 65_534);
-  await expect(new RuntimeFolder(folder).open()).rejects.toThrow(/Other users can write .* owner 65534/);
+  await expect(new RuntimeFolder(folder).open()).rejects.toThrow(/belongs to another user \(65534\). Delete it./);
 });
 
 test("a file in place of the folder is an error", async () => {

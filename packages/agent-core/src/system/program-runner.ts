@@ -110,12 +110,14 @@ export const systemPrograms: ProgramRunner = {
 
 /** Prints the commands of changes instead of running them. Reads return the state of a machine without a tunnel. */
 export function printingPrograms(write: (text: string) => void): ProgramRunner {
+  let hasInterface = false;
   const print = (program: string, args: readonly string[], input?: string) => {
+    hasInterface ||= args.includes("wireguard");
     write(`${[program, ...args].join(" ")}\n${input === undefined ? "" : `${input.trimEnd()}\n\n`}`);
     return Promise.resolve();
   };
   const read = (program: string, args: readonly string[]) =>
-    args.includes("listen-port")
+    args.includes("listen-port") && !hasInterface
       ? Promise.reject(new ProgramFailure(program, args, "no such interface"))
       : Promise.resolve("");
   return { read, change: print, start: (program, args) => print(program, args) };

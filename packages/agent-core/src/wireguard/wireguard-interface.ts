@@ -29,17 +29,15 @@ export interface WantedPeer {
   readonly allowedIps: readonly string[];
 }
 
-/** A setting of the interface itself that another program can change. */
-export type InterfaceSetting = "private key" | "listen port";
-
 export class WireGuardInterface {
   readonly name: string;
   readonly #programs: ProgramRunner;
   readonly #privateKeyFile: string;
   /** The peers that were set last. Their current endpoints may differ, because peers roam. */
   #peers: ReadonlyMap<string, WantedPeer> | undefined;
-  /** The port or the mark that was set last; undefined: neither, and no key. */
-  #own: number | undefined;
+  #wasKeySet = false;
+  /** The port that was set last. */
+  #port: number | undefined;
   /** The addresses that were set last. */
   #addresses: readonly string[] | undefined;
   /** The routes that were set last, by routing table. */
@@ -80,9 +78,13 @@ export class WireGuardInterface {
     );
   }
 
-  /** Creates the interface if it does not exist. An existing interface keeps its peers and sessions. */
-  async ensure(): Promise<void> {
-    if (await this.exists()) return;
+  /**
+   * Creates the interface if it does not exist. An existing interface keeps its peers and sessions.
+   *
+   * @returns whether the interface was created
+   */
+  async ensure(): Promise<boolean> {
+    if (await this.exists()) return false;
     try {
       await this.#programs.change("ip", ["link", "add", "dev", this.name, "type", "wireguard"]);
     } catch (error) {
@@ -92,6 +94,7 @@ export class WireGuardInterface {
       });
       await this.#waitUntilExists(error);
     }
+    return true;
   }
 
   /** Starts wireguard-go as a detached process in the foreground. It outlives the agent, and so do the tunnels. */
@@ -119,18 +122,36 @@ export class WireGuardInterface {
     return peers;
   }
 
-  /** Sets the key and the port of the interface. */
-  async setPort(listenPort: number): Promise<void> {
-    for await (const _ of this.settingPort(listenPort));
+  /**
+   * Sets the private key if the interface has another one.
+   *
+   * @returns whether another program changed it since the last call
+   */
+  async setPrivateKey(): Promise<boolean> {
+    const isSame = (await this.#shown("public-key")) === (await publicKeyIn(this.#privateKeyFile));
+    if (!isSame) await this.#programs.change("wg", ["set", this.name, "private-key", this.#privateKeyFile]);
+    const isRepair = !isSame && this.#wasKeySet;
+    this.#wasKeySet = true;
+    return isRepair;
   }
 
   /**
-   * Sets the key and the port of the interface.
+   * Sets the port if it differs. Setting the same port would make wireguard-go reopen its socket. Packets would be
+   * lost, and another program could take the port.
    *
-   * @returns each setting that another program changed since the last call, as soon as it is restored
+   * @returns whether another program changed it since the last call
    */
-  settingPort(listenPort: number): AsyncGenerator<InterfaceSetting> {
-    return this.#settingOwn("listen-port", listenPort);
+  async setListenPort(wanted: number): Promise<boolean> {
+    const isSame = Number(await this.#shown("listen-port")) === wanted;
+    if (!isSame) await this.#programs.change("wg", ["set", this.name, "listen-port", String(wanted)]);
+    const isRepair = !isSame && this.#port === wanted;
+    this.#port = wanted;
+    return isRepair;
+  }
+
+  /** Reads one setting. Unlike a dump, it does not list all peers. */
+  async #shown(setting: "public-key" | "listen-port" | "fwmark"): Promise<string> {
+    return (await this.#programs.read("wg", ["show", this.name, setting])).trim();
   }
 
   /**
@@ -167,26 +188,9 @@ export class WireGuardInterface {
 
   /** Sets the key and the mark of WireGuard's packets. The port stays arbitrary, because this side connects. */
   async setKey(mark: number): Promise<void> {
-    for await (const _ of this.#settingOwn("fwmark", mark));
-  }
-
-  /**
-   * Changes the key and the setting if they differ. Setting the same port would make wireguard-go reopen its socket.
-   * Packets would be lost, and another program could take the port. The key comes first, because the port may be taken.
-   */
-  async *#settingOwn(setting: "listen-port" | "fwmark", wanted: number): AsyncGenerator<InterfaceSetting> {
-    const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);
-    const [, publicKey, port, mark] = dump.split("\n", 1)[0]?.split("\t") ?? [];
-    const last = this.#own;
-    if (publicKey === undefined || publicKey !== (await publicKeyIn(this.#privateKeyFile))) {
-      await this.#programs.change("wg", ["set", this.name, "private-key", this.#privateKeyFile]);
-      if (last !== undefined) yield "private key";
-    }
-    if (Number(setting === "listen-port" ? port : mark) !== wanted) {
-      await this.#programs.change("wg", ["set", this.name, setting, String(wanted)]);
-      if (setting === "listen-port" && last === wanted) yield "listen port";
-    }
-    this.#own = wanted;
+    await this.setPrivateKey();
+    if (Number(await this.#shown("fwmark")) === mark) return;
+    await this.#programs.change("wg", ["set", this.name, "fwmark", String(mark)]);
   }
 
   /**

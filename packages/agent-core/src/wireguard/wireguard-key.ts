@@ -54,7 +54,9 @@ export async function readAgentKeys(privateKeyFile: string): Promise<AgentKeys> 
   let isFirst = listed[0] === undefined || publicTextOf(listed[0]) === publicKey;
   return agentKeys(current, former, async (proved) => {
     if (isFirst) return;
-    await storeKnownKeys(privateKeyFile, proved === undefined ? [current] : [current, proved]);
+    // The control plane stores the key after it has admitted the agent, and may still refuse to. No key is deleted yet.
+    const others = former.filter((key) => key !== proved);
+    await storeKnownKeys(privateKeyFile, limited([current, ...(proved === undefined ? [] : [proved]), ...others]));
     isFirst = true;
   });
 }
@@ -120,9 +122,7 @@ export async function replaceKey(privateKeyFile: string): Promise<string> {
   const publicKey = publicTextOf(current);
   const listed = await readKnownKeys(privateKeyFile);
   if (!listed.some((key) => publicTextOf(key) === publicKey)) {
-    const [first, ...others] = listed;
-    const kept = first === undefined ? [] : [first, ...others.slice(-(mostFormerKeys - 2))];
-    await storeKnownKeys(privateKeyFile, [...kept, current]);
+    await storeKnownKeys(privateKeyFile, limited([...listed, current]));
   }
   return publicTextOf(await createKey(privateKeyFile));
 }
@@ -137,6 +137,11 @@ async function readKnownKeys(privateKeyFile: string): Promise<readonly KeyObject
         .trim()
         .split("\n")
         .map((line) => privateKeyFrom(line, file));
+}
+
+/** Removes keys beyond the limit. The two most likely keys and the newest ones remain. */
+function limited(keys: readonly KeyObject[]): readonly KeyObject[] {
+  return keys.length <= mostFormerKeys ? keys : [...keys.slice(0, 2), ...keys.slice(2 - mostFormerKeys)];
 }
 
 function storeKnownKeys(privateKeyFile: string, keys: readonly KeyObject[]): Promise<void> {

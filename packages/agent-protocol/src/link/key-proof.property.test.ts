@@ -240,7 +240,7 @@ test.each<[KnownKey["isProved"], KeyClaim["proof"], boolean, ReturnType<typeof k
   },
 );
 
-test("a token that was rotated introduces no key, but keeps an agent going that proves the known key", () => {
+test("a former token does not introduce a key, but keeps an agent connected that proves the known key", () => {
   const claim: KeyClaim = { publicKey: "new", proof: "valid", previousKey: undefined };
   const first = { publicKey: undefined, isProved: false, resetUntil: undefined };
   expect(keyClaimFault(first, claim, "former", 0)).toBe("former_token");

@@ -95,8 +95,8 @@ export type KeyClaimFault =
   | "former_token";
 
 /**
- * The token of a link: the newest one of the agent, or one that was rotated and is in its grace period. A former token
- * exists for agents that run. Somebody who stole it must not introduce a key.
+ * The token of a link: the newest one of the agent, or one that was rotated and is in its grace period. The grace
+ * period keeps running agents connected. Somebody who stole a former token must not introduce a key with it.
  */
 export type LinkToken = "current" | "former";
 

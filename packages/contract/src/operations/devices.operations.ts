@@ -176,7 +176,7 @@ export const resetDeviceKey = operation({
   tag,
   summary: "Reset a device's WireGuard key",
   description:
-    "Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If others may know the token, rotate it first. The previous token is revoked immediately.",
+    "Allows the device's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. The current key stays in use until then. If others may know the token, rotate it first. Rotation revokes the previous token immediately.",
   access: "devices:write",
   dangerous: "the device can then report another key without a proof",
   changesAccess: true,

@@ -174,7 +174,7 @@ export const rotateGatewayToken = operation({
   tag,
   summary: "Rotate a gateway's token",
   description:
-    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token introduces no WireGuard key. API keys with the permission `gateways:token` can read the new token now and later.",
+    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token replaces the WireGuard key only with a proof of the known key, and not while a reset is pending. API keys with the permission `gateways:token` can read the new token now and later.",
   access: "gateways:write",
   dangerous: "the token outlives the session",
   changesAccess: true,
@@ -192,7 +192,7 @@ export const resetGatewayKey = operation({
   tag,
   summary: "Reset a gateway's WireGuard key",
   description:
-    "Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. Only the current token allows another key, not one in its grace period. If others may know the token, rotate it first with `graceSeconds` 0.",
+    "Allows the gateway's agent to report another WireGuard key within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. The current key stays in use until then. While the reset is pending, a token in its grace period does not allow another key. If others may know the token, rotate it first with `graceSeconds` 0.",
   access: "gateways:write",
   dangerous: "the gateway can then report another key without a proof",
   changesAccess: true,

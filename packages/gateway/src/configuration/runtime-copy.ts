@@ -16,9 +16,14 @@ export class RuntimeCopy implements ConfigurationStore<SignedConfiguration, Trus
     this.#files = new StateFolder(folder.path);
   }
 
-  /** @returns undefined if there is no copy @throws Error if it cannot be read */
+  /**
+   * Reads the copy, even if another agent uses the folder: an earlier configuration must not be resumed instead.
+   *
+   * @returns undefined if there is no copy
+   * @throws Error if it cannot be read
+   */
   async read(): Promise<{ trust: Trust; configuration: ValidatedConfiguration | undefined } | undefined> {
-    await this.#folder.open();
+    await this.#folder.check();
     const trust = await this.#files.trust();
     return trust === undefined ? undefined : { trust, configuration: await this.#files.configuration() };
   }

@@ -40,7 +40,7 @@ export async function readStoredState(sources: StateSources, now: number): Promi
   const stored = await sources.folder.trust();
   const read = await sources.folder.configuration();
   const own: readonly Resumable[] = read === undefined ? [] : [{ read, isCopy: false }];
-  const copied = await readCopy(sources, stored, now);
+  const copied = await readCopy(sources, stored, read, now);
   if (copied === undefined) return { trust: stored, isTrustStored: true, configurations: own };
   const configurations = copied.read === undefined ? own : [...own, { read: copied.read, isCopy: true }];
   return {
@@ -57,20 +57,39 @@ interface Copied {
 }
 
 /** @returns undefined if there is no copy for this gateway */
-async function readCopy({ copy, log }: StateSources, stored: Trust | undefined, now: number) {
+async function readCopy(
+  { copy, log }: StateSources,
+  stored: Trust | undefined,
+  own: ValidatedConfiguration | undefined,
+  now: number,
+) {
   try {
-    if (stored?.gateway === undefined) {
+    if (stored === undefined || (stored.gateway === undefined && own === undefined)) {
       if (await copy.remove()) log("removed the copy in the runtime folder, because the state folder is new");
       return undefined;
     }
     const read = await copy.read();
-    const joined = read === undefined ? undefined : join(stored, read.trust, read.configuration, now);
+    const pinned = withGateway(stored, own, now);
+    const joined = read === undefined ? undefined : join(pinned, read.trust, read.configuration, now);
     if (joined === undefined || "trust" in joined) return joined;
     log("ignored the copy in the runtime folder", { detail: joined.problem });
   } catch (error) {
     log("ignored the copy in the runtime folder", { detail: errorMessage(error) });
   }
   return undefined;
+}
+
+/**
+ * Returns the trust with the gateway of the stored configuration. The first configuration may have been stored without
+ * its gateway, because the disk became full in between.
+ */
+function withGateway(stored: Trust, own: ValidatedConfiguration | undefined, now: number): Trust {
+  if (stored.gateway !== undefined || own === undefined || "problem" in own) return stored;
+  const refusal = refusalOf(own.configuration, stored, now);
+  // The signature is checked first.
+  if (refusal !== undefined && refusal.reason !== "expired") return stored;
+  const { gateway, tenant } = own.configuration.envelope.header;
+  return { ...stored, gateway, tenant };
 }
 
 /** Returns what the copy adds to the stored trust, or why it is ignored. */

@@ -1,17 +1,18 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { Forwarding } from "./forwarding.ts";
 
-let folder: string;
+let root: string;
 let switches: readonly [ipv4: string, ipv6: string];
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "gatehouse-forwarding-"));
-  switches = [join(folder, "ipv4"), join(folder, "ipv6")];
+  root = await mkdtemp(join(tmpdir(), "gatehouse-forwarding-"));
+  switches = [join(root, "net/ipv4/conf/all/forwarding"), join(root, "net/ipv6/conf/all/forwarding")];
+  for (const path of switches) await mkdir(dirname(path), { recursive: true });
   await set("0", "0");
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => rm(root, { recursive: true, force: true }));
 
 async function set(ipv4: string, ipv6: string): Promise<void> {
   await writeFile(switches[0], `${ipv4}\n`);
@@ -21,19 +22,66 @@ async function set(ipv4: string, ipv6: string): Promise<void> {
 const values = async () => (await Promise.all(switches.map((path) => readFile(path, "utf8")))).map(Number);
 
 test("enables forwarding, and reports only what another program disabled", async () => {
-  const forwarding = new Forwarding(switches);
-  expect(await forwarding.enable()).toBe(false);
+  const forwarding = new Forwarding(root);
+  expect(await forwarding.enable()).toEqual({ isRestored: false });
   expect(await values()).toEqual([1, 1]);
-  expect(await forwarding.enable()).toBe(false);
+  expect(await forwarding.enable()).toEqual({ isRestored: false });
   await set("1", "0");
-  expect(await forwarding.enable()).toBe(true);
+  expect(await forwarding.enable()).toEqual({ isRestored: true });
   expect(await values()).toEqual([1, 1]);
-  // 2 accepts router advertisements although forwarding is enabled.
+});
+
+test("does not change a value that enables forwarding", async () => {
+  const forwarding = new Forwarding(root);
+  await forwarding.enable();
   await set("1", "2");
-  expect(await forwarding.enable()).toBe(false);
+  expect(await forwarding.enable()).toEqual({ isRestored: false });
   expect(await values()).toEqual([1, 2]);
 });
 
-test("names the setting that cannot be read or written", async () => {
-  await expect(new Forwarding([join(folder, "missing")]).enable()).rejects.toThrow("missing");
+/** A machine on which only some settings can be written, like a service with ProtectKernelTunables. */
+function machineThatRefuses(refuses: (path: string) => boolean): Forwarding {
+  return new Forwarding(root, async (path, text) => {
+    if (refuses(path)) throw new Error(`EROFS: read-only file system, open '${path}'`);
+    await writeFile(path, text);
+  });
+}
+
+test("restores the other setting if one cannot be written, and reports both", async () => {
+  for (const [refused, other] of [
+    ["ipv4", "ipv6"],
+    ["ipv6", "ipv4"],
+  ] as const) {
+    const forwarding = machineThatRefuses((path) => path.includes(refused));
+    await set("1", "1");
+    await forwarding.enable();
+    await set("0", "0");
+    const { isRestored, problem } = await forwarding.enable();
+    expect(isRestored, other).toBe(true);
+    expect(problem).toContain("Forwarding is disabled, and the agent cannot enable it (EROFS: read-only file system");
+    expect(problem).toContain(`sysctl -w net.${refused}.conf.all.forwarding=1`);
+    expect(problem).not.toContain(`net.${other}.conf.all.forwarding=1`);
+    expect(await values()).toEqual(refused === "ipv4" ? [0, 1] : [1, 0]);
+  }
+});
+
+test("names all settings that cannot be written, until a person has enabled them", async () => {
+  const forwarding = machineThatRefuses(() => true);
+  await set("1", "1");
+  await forwarding.enable();
+  await set("0", "0");
+  for (let count = 0; count < 2; count += 1) {
+    const { isRestored, problem } = await forwarding.enable();
+    expect(isRestored).toBe(false);
+    expect(problem).toMatch(/sysctl -w net.ipv4.conf.all.forwarding=1 net.ipv6.conf.all.forwarding=1$/);
+  }
+  await set("1", "1");
+  expect(await forwarding.enable()).toEqual({ isRestored: false });
+});
+
+test("names a setting that cannot be read, and enables the other one", async () => {
+  await rm(switches[0]);
+  const { problem } = await new Forwarding(root).enable();
+  expect(problem).toContain("net.ipv4.conf.all.forwarding cannot be read (ENOENT");
+  expect(await readFile(switches[1], "utf8")).toBe("1");
 });

@@ -1,34 +1,78 @@
 /** The kernel settings that enable forwarding between interfaces. */
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { errorMessage } from "@gatehouse/agent-core/log";
 
-const systemSwitches = ["/proc/sys/net/ipv4/conf/all/forwarding", "/proc/sys/net/ipv6/conf/all/forwarding"];
+const settings = ["net/ipv4/conf/all/forwarding", "net/ipv6/conf/all/forwarding"];
+
+export interface ForwardingState {
+  /** Whether another program disabled forwarding since the last call, and the agent enabled it. */
+  readonly isRestored: boolean;
+  /** Why forwarding may be disabled, for people; absent if it is enabled. */
+  readonly problem?: string;
+}
 
 export class Forwarding {
-  readonly #switches: readonly string[];
-  #wasEnabled = false;
-
-  /** @param switches the files of the settings, for tests */
-  constructor(switches: readonly string[] = systemSwitches) {
-    this.#switches = switches;
-  }
+  readonly #root: string;
+  readonly #write: (path: string, text: string) => Promise<void>;
+  /** The settings that were enabled at an earlier call. */
+  readonly #enabled = new Set<string>();
 
   /**
-   * Enables forwarding.
-   *
-   * @returns whether another program disabled it since the last call
-   * @throws Error if the machine does not allow that
+   * @param root the folder of the settings, for tests
+   * @param write writes a file, for tests
    */
-  async enable(): Promise<boolean> {
-    let isChanged = false;
-    for (const path of this.#switches) {
-      if ((await readFile(path, "utf8")).trim() !== "0") continue;
-      await writeFile(path, "1").catch((error: unknown) => {
-        throw new Error(`Forwarding is off, and ${path} cannot be written (${String(error)}). Enable it with sysctl.`);
-      });
-      isChanged = true;
-    }
-    const isRepair = this.#wasEnabled && isChanged;
-    this.#wasEnabled = true;
-    return isRepair;
+  constructor(root = "/proc/sys", write: (path: string, text: string) => Promise<void> = writeFile) {
+    this.#root = root;
+    this.#write = write;
   }
+
+  /** Enables forwarding. A setting that cannot be changed does not affect the other one. */
+  async enable(): Promise<ForwardingState> {
+    const changes = await Promise.all(settings.map((setting) => this.#enableOne(setting)));
+    const isRestored = changes.some((change) => change === "restored");
+    const problem = problemOf(changes.filter((change) => typeof change === "object"));
+    return problem === undefined ? { isRestored } : { isRestored, problem };
+  }
+
+  async #enableOne(setting: string): Promise<"restored" | "enabled" | Failure> {
+    const path = join(this.#root, setting);
+    const name = setting.replaceAll("/", ".");
+    let isDisabled: boolean;
+    try {
+      isDisabled = (await readFile(path, "utf8")).trim() === "0";
+    } catch (error) {
+      return { name, isDisabled: undefined, message: errorMessage(error) };
+    }
+    try {
+      if (isDisabled) await this.#write(path, "1");
+    } catch (error) {
+      return { name, isDisabled, message: errorMessage(error) };
+    }
+    const isRestored = isDisabled && this.#enabled.has(setting);
+    this.#enabled.add(setting);
+    return isRestored ? "restored" : "enabled";
+  }
+}
+
+interface Failure {
+  /** The name for sysctl. */
+  readonly name: string;
+  /** Undefined if the setting cannot be read. */
+  readonly isDisabled: boolean | undefined;
+  readonly message: string;
+}
+
+function problemOf(failures: readonly Failure[]): string | undefined {
+  const unreadable = failures.filter(({ isDisabled }) => isDisabled === undefined);
+  const disabled = failures.filter(({ isDisabled }) => isDisabled === true);
+  const texts = unreadable.map(({ name, message }) => `The setting ${name} cannot be read (${message}).`);
+  const [first] = disabled;
+  if (first !== undefined) {
+    const commands = disabled.map(({ name }) => `${name}=1`).join(" ");
+    texts.push(
+      `Forwarding is disabled, and the agent cannot enable it (${first.message}). Run on the machine: sysctl -w ${commands}`,
+    );
+  }
+  return texts.length === 0 ? undefined : texts.join(" ");
 }

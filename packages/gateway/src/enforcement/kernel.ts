@@ -1,10 +1,10 @@
 /** Applies configurations to the kernel: WireGuard, addresses and routes, and one nftables table. */
 
 import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
+import { errorMessage } from "@gatehouse/agent-core/log";
 import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import {
   allowedIpsOf,
-  type InterfaceSetting,
   tunnelBlocks,
   type WantedPeer,
   type WireGuardInterface,
@@ -20,7 +20,17 @@ import { movedRelayPorts } from "./relay-rules.ts";
 const elementsPerCheck = 5_000;
 
 /** A part of the tunnel that another program can change or remove. */
-export type TunnelPart = "interface" | "peers" | "addresses" | "routes" | "forwarding" | InterfaceSetting;
+export type TunnelPart = "interface" | "private key" | "listen port" | "peers" | "addresses" | "routes" | "forwarding";
+
+/** A part of the tunnel that another program changed. */
+export interface PartRepair {
+  readonly part: TunnelPart;
+  /** Why the part may still differ; absent if it is restored. */
+  readonly problem?: string;
+}
+
+/** Sets a part of the tunnel. Returns whether another program changed it since the last call. */
+type Step = readonly [part: TunnelPart, set: () => Promise<boolean>];
 
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
@@ -33,6 +43,10 @@ export class Kernel {
   /** The handles of the rules at the first check after the last change. */
   #handles: string | undefined;
   #checks = 0;
+  /** Whether the last change of the tunnel succeeded. Otherwise, differences may be remains of the failed one. */
+  #isTunnelKnown = false;
+  /** The parts that were restored when a configuration was applied. The next call of `repairTunnel` reports them. */
+  readonly #unreported = new Set<TunnelPart>();
   #flushing: Promise<void> = Promise.resolve();
   /** The packets of each resolved address at the last call of `usedNames`. */
   #counted: ReadonlyMap<string, number> = new Map();
@@ -134,20 +148,31 @@ export class Kernel {
   }
 
   /**
-   * Repairs what other programs changed in the tunnel.
+   * Repairs what other programs changed in the tunnel. A part that cannot be restored does not affect the others.
    *
-   * @returns each part that was changed, as soon as it is restored; a later one may fail
+   * @returns each part that was changed since the last call
    */
-  async *repairTunnel(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
-    if (await this.#wireGuard.exists()) {
-      // Forwarding, the key and the port come last: the machine may refuse them, for example if the port is taken.
-      yield* this.#settingPeersAndRoutes(content);
-      if (await this.#forwarding.enable()) yield "forwarding";
-      yield* this.#wireGuard.settingPort(content.settings.interface.listenPort);
-      return;
+  async *repairTunnel(content: ConfigurationContent): AsyncGenerator<PartRepair> {
+    for (const part of this.#unreported) {
+      this.#unreported.delete(part);
+      yield { part };
     }
-    await this.tunnel(content);
-    yield "interface";
+    const created = await resultOf("interface", () => this.#wireGuard.ensure());
+    if (created !== undefined) yield created;
+    let isComplete = created?.problem === undefined;
+    if (isComplete) {
+      for (const [part, set] of this.#steps(content)) {
+        const result = await resultOf(part, set);
+        if (result?.problem !== undefined) isComplete = false;
+        // A new interface lacks all parts.
+        const isNews = result?.problem !== undefined || (this.#isTunnelKnown && created === undefined);
+        if (result !== undefined && isNews) yield result;
+      }
+    }
+    const { isRestored, problem } = await this.#forwarding.enable();
+    if (isRestored) yield { part: "forwarding" };
+    if (problem !== undefined) yield { part: "forwarding", problem };
+    if (isComplete) this.#isTunnelKnown = true;
   }
 
   /**
@@ -156,23 +181,33 @@ export class Kernel {
    * @throws ProgramFailure after a part was applied. Apply the previous content again then
    */
   async tunnel(content: ConfigurationContent): Promise<void> {
-    const own = content.settings.interface;
-    await this.#wireGuard.ensure();
-    await this.#wireGuard.setPort(own.listenPort);
-    for await (const _ of this.#settingPeersAndRoutes(content));
+    const wasKnown = this.#isTunnelKnown;
+    this.#isTunnelKnown = false;
+    const isCreated = await this.#wireGuard.ensure();
+    const changed: TunnelPart[] = [];
+    for (const [part, set] of this.#steps(content)) if (await set()) changed.push(part);
+    this.#isTunnelKnown = true;
+    if (!wasKnown) return;
+    for (const part of isCreated ? ["interface" as const] : changed) this.#unreported.add(part);
   }
 
   /** Enables forwarding. @throws Error if the machine does not allow that */
   async forward(): Promise<void> {
-    await this.#forwarding.enable();
+    const { isRestored, problem } = await this.#forwarding.enable();
+    if (isRestored) this.#unreported.add("forwarding");
+    if (problem !== undefined) throw new Error(problem);
   }
-
-  /** @returns the parts that another program changed since the last call */
-  async *#settingPeersAndRoutes(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
+  /** Returns the parts of an interface in the order in which they are set. */
+  #steps(content: ConfigurationContent): readonly Step[] {
     const own = content.settings.interface;
-    if (await this.#wireGuard.setPeers(wantedPeers(content, this.#hosts))) yield "peers";
-    if (await this.#wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])) yield "addresses";
-    if (await this.#wireGuard.setRoutes(tunnelBlocks(content))) yield "routes";
+    const wireGuard = this.#wireGuard;
+    return [
+      ["private key", () => wireGuard.setPrivateKey()],
+      ["listen port", () => wireGuard.setListenPort(own.listenPort)],
+      ["peers", () => wireGuard.setPeers(wantedPeers(content, this.#hosts))],
+      ["addresses", () => wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])],
+      ["routes", () => wireGuard.setRoutes(tunnelBlocks(content))],
+    ];
   }
 
   /**
@@ -192,6 +227,15 @@ export class Kernel {
     return this.#filters === undefined
       ? wholeTable(this.#table, state)
       : tableChange(this.#table, this.#filters, state);
+  }
+}
+
+/** @returns the part if another program changed it; undefined if it is intact */
+async function resultOf(part: TunnelPart, set: () => Promise<boolean>): Promise<PartRepair | undefined> {
+  try {
+    return (await set()) ? { part } : undefined;
+  } catch (error) {
+    return { part, problem: errorMessage(error) };
   }
 }
 

@@ -1,6 +1,10 @@
-/** Repairs of what other programs changed, which heartbeats report for some time. */
+/**
+ * Repairs of what other programs changed, which heartbeats report for some time, and parts that cannot be restored,
+ * which heartbeats report until they are intact.
+ */
 import type { Clock } from "@gatehouse/agent-core/clock";
-import type { TunnelPart } from "../enforcement/kernel.ts";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { PartRepair, TunnelPart } from "../enforcement/kernel.ts";
 
 type RepairedPart = "filters" | TunnelPart;
 
@@ -8,7 +12,7 @@ type RepairedPart = "filters" | TunnelPart;
 const reportedMs = 10 * 60_000;
 
 /** Returns the part and its change, for the log. */
-export function repairText(part: TunnelPart): string {
+function repairText(part: TunnelPart): string {
   if (part === "forwarding") return "forwarding, which another program disabled";
   return `the ${part}, which another program ${part === "interface" ? "removed" : "changed"}`;
 }
@@ -18,6 +22,8 @@ export class Repairs {
   readonly #clock: Clock;
   /** When each part was last restored, in milliseconds since 1970. */
   readonly #repairedAt = new Map<RepairedPart, number>();
+  /** Why parts cannot be restored now. */
+  #problems: ReadonlyMap<TunnelPart, string> = new Map();
 
   constructor(interfaceName: string, clock: Clock) {
     this.#interfaceName = interfaceName;
@@ -28,6 +34,42 @@ export class Repairs {
     this.#repairedAt.set(part, this.#clock.now());
   }
 
+  /** Performs repairs of the tunnel. Records and logs each one, and each part that is newly failing or intact again. */
+  async perform(repairs: AsyncIterable<PartRepair>, log: Log): Promise<void> {
+    const problems = new Map<TunnelPart, string>();
+    for await (const { part, problem } of repairs) {
+      if (problem !== undefined) problems.set(part, problem);
+      else {
+        this.record(part);
+        log(`restored ${repairText(part)}`, { interface: this.#interfaceName });
+      }
+    }
+    for (const [part, problem] of problems) {
+      if (!this.#problems.has(part)) log("failed to restore a part of the tunnel; will retry", { part, problem });
+    }
+    for (const part of this.#problems.keys()) {
+      if (!problems.has(part)) log("part of the tunnel is intact again", { part });
+    }
+    this.#problems = problems;
+  }
+
+  /** Forgets problems of the tunnel, because nothing is enforced. */
+  forgetProblems(): void {
+    this.#problems = new Map();
+  }
+
+  /** Returns warnings about parts that cannot be restored now. */
+  problems(): readonly string[] {
+    return Array.from(this.#problems, ([part, problem]) => {
+      if (part === "forwarding") return problem;
+      const name = this.#interfaceName;
+      return part === "interface"
+        ? `The interface ${name} cannot be created (${problem}).`
+        : `The ${part} of the interface ${name} cannot be restored (${problem}).`;
+    });
+  }
+
+  /** Returns warnings about past repairs. */
   warnings(): readonly string[] {
     const from = this.#clock.now() - reportedMs;
     return [...this.#repairedAt].flatMap(([part, at]) => (at < from ? [] : [this.#warning(part, at)]));

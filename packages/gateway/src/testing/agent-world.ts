@@ -58,7 +58,21 @@ export class AgentWorld {
   }
 
   /** Starts an agent, on a new machine or on one with the state of an earlier agent. */
-  async start(kernel = new RecordingKernel()) {
+  async start(kernel = new RecordingKernel(), warnings: readonly string[] = []) {
+    const agent = this.#newAgent(kernel, warnings);
+    await agent.start(this.signer.signingKey);
+    return { agent, kernel };
+  }
+
+  /** Starts an agent without a key to pin. */
+  async startUnpinned() {
+    const kernel = new RecordingKernel();
+    const agent = this.#newAgent(kernel);
+    await agent.start();
+    return { agent, kernel };
+  }
+
+  #newAgent(kernel: RecordingKernel, warnings: readonly string[] = []): Agent {
     const { wireGuard } = kernel;
     const agent = new Agent({
       kernel,
@@ -69,13 +83,12 @@ export class AgentWorld {
       names: new LearnedNames(),
       filter: new AnswerFilter({ own: () => [], controlPlane: () => [] }),
       hosts: new EndpointHosts(new HostResolver(this.clock)),
-      warnings: () => [],
+      warnings: () => warnings,
       clock: this.clock,
       log: (message, fields) => void this.log.push(formatLogLine(message, fields)),
     });
     this.#running.push(agent);
-    await agent.start(this.signer.signingKey);
-    return { agent, kernel };
+    return agent;
   }
 
   signed(of: ConfigurationContent, changes: Partial<ConfigurationHeader> = {}) {

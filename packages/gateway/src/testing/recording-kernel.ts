@@ -1,7 +1,7 @@
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 
-import type { TunnelPart } from "../enforcement/kernel.ts";
+import type { PartRepair, TunnelPart } from "../enforcement/kernel.ts";
 import type { NftState } from "../enforcement/nft-state.ts";
 
 /** A kernel that only records filters and tunnel. */
@@ -44,12 +44,16 @@ export class RecordingKernel {
   /** The parts of the tunnel that another program changed, apart from a removed interface. */
   changedParts: readonly TunnelPart[] = [];
 
-  async *repairTunnel(content: ConfigurationContent): AsyncGenerator<TunnelPart> {
+  /** Why parts of the tunnel cannot be restored. */
+  problems: Partial<Record<TunnelPart, string>> = {};
+
+  async *repairTunnel(content: ConfigurationContent): AsyncGenerator<PartRepair> {
     const [isRemoved, repaired] = [this.content === undefined, this.changedParts];
     this.changedParts = [];
-    if (!isRemoved) yield* repaired;
-    await this.tunnel(content);
-    if (isRemoved) yield "interface";
+    if (isRemoved) yield { part: "interface" };
+    else yield* repaired.map((part) => ({ part }));
+    for (const [part, problem] of Object.entries(this.problems)) yield { part: part as TunnelPart, problem };
+    this.content = content;
   }
 
   /** The interface of the same machine. */

@@ -7,6 +7,7 @@ import { unprepared } from "../platform/db/statement.ts";
 import type { TestServer } from "./test-server.ts";
 
 export interface LinkRow {
+  readonly connection_id: string;
   readonly load: number | null;
   readonly wanted_root: string | null;
   readonly wanted_generation: number | null;

@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import { type ContentTree, contentRoot } from "@gatehouse/agent-protocol/gateway/content-tree";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
+import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
 import type { Work } from "@gatehouse/policy/work";
 import { expect, test } from "vitest";
 import { systemClock } from "../../platform/clock.ts";
@@ -49,6 +51,17 @@ test("the content of a gateway that connects for the first time is hashed before
   contentRoot(content(), sha256);
   // The settings, and the root itself.
   expect(hashes() - prepared).toBe(2);
+});
+
+test("a former token introduces no key of a gateway that the replica does not know yet", async () => {
+  const { desired } = await newDesiredState();
+  const claim: KeyClaim = { publicKey: Buffer.alloc(32, 7).toString("base64"), proof: "valid", previousKey: undefined };
+  await desired.refresh();
+  const unknown = randomUUID();
+  expect(desired.keyFault(unknown, claim, "former")).toBe("former_token");
+  expect(await desired.confirmedKeyFault(unknown, claim, "former", "former_token")).toBe("former_token");
+  expect(desired.keyFault(unknown, claim, "current")).toBeUndefined();
+  expect(desired.keyFault(unknown, { ...claim, proof: "invalid" }, "current")).toBe("invalid_proof");
 });
 
 test("a composition ends when the desired state is stopped", async () => {

@@ -165,12 +165,26 @@ export class DesiredState {
   keyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): KeyFault | KeyClaimFault | undefined {
     const links = this.#enforcement?.links;
     const fault = links === undefined ? undefined : keyFault(gatewayId, claim.publicKey, links);
-    const known = this.#keys.get(gatewayId);
-    if (fault !== undefined || known === undefined) return fault ?? invalidProof(claim);
-    return keyClaimFault(known, claim, token, this.#options.clock.now().getTime());
+    return fault ?? keyClaimFault(this.#keys.get(gatewayId) ?? noKey, claim, token, this.#now);
   }
 
-  /** Reads the key of a gateway before the first refresh, for `hasOtherKey`. Reads it once. */
+  /**
+   * Confirms a fault of a claimed key. The token may be newer than the known key: the key may have been stored with the
+   * token while the token was the current one.
+   */
+  async confirmedKeyFault<Fault extends KeyFault | KeyClaimFault>(
+    gatewayId: string,
+    claim: KeyClaim,
+    token: LinkToken,
+    fault: Fault | undefined,
+  ): Promise<Fault | KeyClaimFault | undefined> {
+    if (fault !== "former_token") return fault;
+    const { gateways } = await this.#read((tx) => readSomeLinkRows(tx, [], [gatewayId]));
+    const [row] = gateways;
+    return keyClaimFault(row === undefined ? noKey : knownKeyOf(row), claim, token, this.#now);
+  }
+
+  /** Reads the key of a gateway before the first refresh, for `replacedKeyFault`. Reads it once. */
   async learnKey(gatewayId: string): Promise<void> {
     if (this.#enforcement !== undefined || this.#learning.has(gatewayId)) return;
     this.#learning.add(gatewayId);
@@ -185,11 +199,10 @@ export class DesiredState {
     }
   }
 
-  /** Whether a gateway has another key now than a connection that was admitted before. */
-  hasOtherKey(gatewayId: string, claim: KeyClaim, token: LinkToken): boolean {
+  /** Checks the key of an earlier connection. @returns undefined if the gateway may have it, or is unknown */
+  replacedKeyFault(gatewayId: string, claim: KeyClaim, token: LinkToken): KeyClaimFault | undefined {
     const known = this.#keys.get(gatewayId);
-    const now = this.#options.clock.now().getTime();
-    return known !== undefined && keyClaimFault(known, claim, token, now) !== undefined;
+    return known === undefined ? undefined : keyClaimFault(known, claim, token, this.#now);
   }
 
   /** Takes an entry of the outbox, for the next refresh. */
@@ -380,6 +393,11 @@ export class DesiredState {
     return changes;
   }
 
+  /** Milliseconds since 1970. */
+  get #now(): number {
+    return this.#options.clock.now().getTime();
+  }
+
   /** The latest time that an observation can have, in milliseconds since 1970. */
   get #latest(): number {
     return latestValidTime(this.#options.clock.now());
@@ -396,9 +414,8 @@ export class DesiredState {
   }
 }
 
-function invalidProof({ proof }: KeyClaim): KeyClaimFault | undefined {
-  return proof === "invalid" ? "invalid_proof" : undefined;
-}
+/** The key of a gateway that is new, or that this replica does not know yet. */
+const noKey: KnownKey = { publicKey: undefined, isProved: false, resetUntil: undefined };
 
 /** The changed facts of devices, users and groups. Changed policies and resources show in the model itself. */
 function factChanges(model: Model, changed: ChangedRecords): EnforcementChange[] {

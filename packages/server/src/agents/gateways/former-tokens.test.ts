@@ -73,7 +73,22 @@ test("a former token that was current at the reset does not introduce a key", as
   expect((await read(id)).publicKey).toBe(key.publicKey);
 });
 
-test("a former token keeps the agent with the known key connected, also after a reset", async () => {
+test("a former token replaces the known key with a proof of it, so that a replaced key is not locked out", async () => {
+  const { id, key, token } = await provenGateway();
+  await rotate(id);
+  const replacing = replicas.agentWithToken(id, token);
+  replacing.useKey(new SimulatedKey(), key);
+  await isAdmitted(replacing, id);
+  await replicas.cut(id, replacing);
+  // Without a proof of the known key, it is refused.
+  const thief = agentWith(id, token, new SimulatedKey());
+  await thief.connect();
+  await until("the thief is refused", () => thief.goodbyes.length > 0);
+  expect(thief.goodbyes).toMatchObject([{ reason: "key_refused" }]);
+  expect((await read(id)).publicKey).toBe(replacing.publicKey);
+});
+
+test("a former token keeps the agent with the known key connected, even after a reset", async () => {
   const { id, key, token } = await provenGateway();
   await rotate(id);
   const agent = agentWith(id, token, key);
@@ -126,6 +141,7 @@ test("a key is not stored if the token of its link was rotated since the hello",
   };
   const newest = await rotate(id);
   expect(await store(token)).toBe(key.publicKey);
+  expect((await read(id)).error).toContain("with a token that was rotated");
   expect(await store(newest)).toBe(claim.publicKey);
 });
 

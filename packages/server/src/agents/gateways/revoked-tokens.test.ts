@@ -4,6 +4,7 @@ import { hashToken } from "../../platform/secrets/tokens.ts";
 import { linkedReplicas } from "../../testing/linked-replicas.ts";
 import { SimulatedKey } from "../../testing/simulated-agent.ts";
 import { until } from "../../testing/until.ts";
+import { DesiredState } from "./desired-state.ts";
 
 const replicas = linkedReplicas(2);
 const read = async (id: string) => (await replicas.client.get(`/tenants/gateways/${id}`)).body;
@@ -84,6 +85,58 @@ test("a reset of a key cannot be used with a token that was revoked before", asy
   renewed.useKey(key);
   await renewed.connect();
   await until("the new key is stored", async () => (await read(id)).publicKey === key.publicKey);
+});
+
+test("a link that is open before a rotation does not replace the agent's link with a key of its own", async () => {
+  const { id, gateway } = await replicas.newGateway();
+  gateway.useKey(new SimulatedKey());
+  await gateway.connect();
+  await until("its key is stored", async () => (await read(id)).publicKeyProved === true);
+  const thief = await silentAgent(id, gateway.token, new SimulatedKey(), replicas.url);
+  await replicas.client.must.post(`/tenants/gateways/${id}/rotate-token`);
+  await replicas.client.must.post(`/tenants/gateways/${id}/reset-key`);
+  await replicas.client.must.put(`/tenants/gateways/${id}/settings?wait=applied`, { resolvers: ["10.80.0.53"] });
+  const rightful = (await replicas.rowOf(id))?.connection_id;
+  thief.sendHello();
+  await until("the thief is answered", () => thief.goodbyes.length > 0 || thief.content !== undefined);
+  expect(thief.goodbyes).toMatchObject([{ reason: "key_refused" }]);
+  expect((await replicas.rowOf(id))?.connection_id).toBe(rightful);
+  await replicas.client.must.put(`/tenants/gateways/${id}/settings?wait=applied`, { resolvers: ["10.80.0.54"] });
+  expect(gateway.goodbyes).toEqual([]);
+  expect((await read(id)).publicKey).toBe(gateway.publicKey);
+});
+
+test("an agent stays connected if its token is rotated after its first key was stored, during an update", async () => {
+  const other = await replicas.newGateway();
+  await other.gateway.connect();
+  const { id, gateway } = await replicas.newGateway();
+  gateway.useKey(new SimulatedKey());
+  await replicas.client.must.put(`/tenants/gateways/${other.id}/settings?wait=applied`, { resolvers: ["10.80.0.53"] });
+  const refresh = DesiredState.prototype.refresh;
+  let hasRead = false;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const held = vi.spyOn(DesiredState.prototype, "refresh").mockImplementation(async function (this: DesiredState) {
+    const refreshed = await refresh.call(this);
+    if (!refreshed.named.includes(id)) return refreshed;
+    hasRead = true;
+    await released;
+    return refreshed;
+  });
+  try {
+    await replicas.client.must.put(`/tenants/gateways/${id}/settings`, { resolvers: ["10.80.0.53"] });
+    await until("the keys are read", () => hasRead);
+    await gateway.connect();
+    await until("its key is stored", async () => (await read(id)).publicKey === gateway.publicKey);
+    await replicas.client.must.post(`/tenants/gateways/${id}/rotate-token`);
+  } finally {
+    held.mockRestore();
+    release();
+  }
+  await replicas.client.must.put(`/tenants/gateways/${id}/settings?wait=applied`, { resolvers: ["10.80.0.54"] });
+  expect(gateway.goodbyes).toEqual([]);
 });
 
 test("what an agent said is not stored after its token was revoked", async () => {

@@ -4,7 +4,7 @@ import { contentForVersion } from "@gatehouse/agent-protocol/gateway/earlier-ver
 import type { AgentMessage, Heartbeat, Hello, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
 import type { WantedConfiguration } from "@gatehouse/agent-protocol/gateway/server-link";
 import { heartbeatIntervalMs } from "@gatehouse/agent-protocol/link/frames";
-import type { KeyClaim } from "@gatehouse/agent-protocol/link/key-proof";
+import type { KeyClaim, KeyClaimFault } from "@gatehouse/agent-protocol/link/key-proof";
 import type { SigningKey } from "../../agent-identity/signing-keys.ts";
 import { ClockTimer } from "../../platform/concurrency/clock-timer.ts";
 import { CoalescedTask } from "../../platform/concurrency/coalesced-task.ts";
@@ -121,7 +121,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     connection.agentGeneration = enforces === null ? 0 : orderToFollow(enforces, clock.now().getTime()).generation;
     if (!Number.isSafeInteger(connection.agentGeneration)) return this.#end(connection, "protocol");
     this.#usedAt = clock.elapsedMs();
-    const surplus = this.connections.arrive(connection, (each) => this.#hasOtherKey(each));
+    const surplus = this.connections.arrive(connection, (each) => this.#replacedKeyFault(each) !== undefined);
     if (surplus !== undefined) {
       surplus.refuse("overloaded", jitterMs());
       this.left(surplus);
@@ -133,7 +133,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
     if (connection.agentGeneration > this.#desired.generation) await this.#catchUp();
     await this.#desired.prepare(connection.agent.agentId, connection.version);
     if (connection.isClosed) return;
-    if (this.#refuseKey(connection, claim)) return;
+    await this.#checkIntroducingToken(connection, claim);
+    if (connection.isClosed || (await this.#refuseKey(connection, claim))) return;
     connection.isClaimed = true;
     const tokenEndsAt = await this.#recorder.claim(connection, hello);
     if (connection.isClosed) return;
@@ -142,8 +143,8 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       connection.isClaimed = false;
       return this.#end(connection, tokenEndsAt === undefined ? "gateway_gone" : "token_revoked");
     }
-    // The token may have been rotated meanwhile. A former token introduces no key.
-    if (this.#refuseKey(connection, claim)) return;
+    // The token may have been rotated meanwhile.
+    if (await this.#refuseKey(connection, claim)) return;
     // Only now: a connection whose key or token is refused must not end the rightful one.
     this.connections.add(connection);
     const handovers = key.handovers.length === 0 ? {} : { handovers: [...key.handovers] };
@@ -273,7 +274,7 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
       // A gateway whose token was revoked must not receive new content.
       const checked = mustCheckAll ? this.connections.agentIds : named;
       await this.#checkTokens(mustCheckAll ? checked : new Set([...checked, ...this.#unchecked]));
-      this.#endReplacedKeys(checked);
+      await this.#endReplacedKeys(checked);
       for (const gatewayId of changed) {
         const connection = this.connections.of(gatewayId);
         if (connection !== undefined) queue.add(() => this.#offer(connection));
@@ -309,21 +310,37 @@ export class TenantGateways implements TenantAgents<AgentMessage, GatewayConnect
    * Ends links whose gateway has another key now, which another link proved or an administrator allowed. Links that
    * arrive are refused afterwards, with an event.
    */
-  #endReplacedKeys(gatewayIds: Iterable<string>): void {
+  async #endReplacedKeys(gatewayIds: Iterable<string>): Promise<void> {
     for (const gatewayId of gatewayIds) {
       for (const connection of this.connections.allOf(gatewayId)) {
-        if (connection.isClaimed && this.#hasOtherKey(connection)) this.#end(connection, "key_refused");
+        const { claim, token } = connection;
+        if (!connection.isClaimed || claim === undefined) continue;
+        const known = this.#replacedKeyFault(connection);
+        const fault = await this.#desired.confirmedKeyFault(gatewayId, claim, token, known);
+        if (fault !== undefined && !connection.isClosed) this.#end(connection, "key_refused");
       }
     }
   }
 
-  #hasOtherKey({ agent, claim, token }: GatewayConnection): boolean {
-    return claim !== undefined && this.#desired.hasOtherKey(agent.agentId, claim, token);
+  #replacedKeyFault({ agent, claim, token }: GatewayConnection): KeyClaimFault | undefined {
+    return claim === undefined ? undefined : this.#desired.replacedKeyFault(agent.agentId, claim, token);
+  }
+
+  /**
+   * Reads the token again before a connection introduces a key: it may have been rotated since the connection was
+   * opened. A connection with a former token must not replace the link of the rightful agent.
+   */
+  async #checkIntroducingToken({ agent: { agentId }, token }: GatewayConnection, claim: KeyClaim): Promise<void> {
+    if (token === "former" || this.#desired.keyFault(agentId, claim, "former") !== "former_token") return;
+    await this.#checkTokens([agentId]);
   }
 
   /** Refuses a connection whose agent may not have the key that it reports. @returns whether it did */
-  #refuseKey(connection: GatewayConnection, claim: KeyClaim): boolean {
-    const fault = this.#desired.keyFault(connection.agent.agentId, claim, connection.token);
+  async #refuseKey(connection: GatewayConnection, claim: KeyClaim): Promise<boolean> {
+    const { agent, token } = connection;
+    const known = this.#desired.keyFault(agent.agentId, claim, token);
+    const fault = await this.#desired.confirmedKeyFault(agent.agentId, claim, token, known);
+    if (connection.isClosed) return true;
     if (fault === undefined) return false;
     this.#recorder.refusedKey(connection, claim.publicKey, fault);
     this.#end(connection, "key_refused");

@@ -160,12 +160,13 @@ function refuseUnprovedKeys(
     const report = reports.get(row.id);
     if (report?.key === undefined) continue;
     const token = tokens.get(row.id) ?? "former";
-    if (keyClaimFault(knownKeyOf(row), report.key, token, at.getTime()) === undefined) continue;
-    refuseKey(
-      reports,
-      report,
-      `The agent did not prove that it may replace the gateway's key (${report.key.publicKey}).`,
-    );
+    const fault = keyClaimFault(knownKeyOf(row), report.key, token, at.getTime());
+    if (fault === undefined) continue;
+    const text =
+      fault === "former_token"
+        ? "The agent reported another key with a token that was rotated"
+        : "The agent did not prove that it may replace the gateway's key";
+    refuseKey(reports, report, `${text} (${report.key.publicKey}).`);
   }
 }
 
