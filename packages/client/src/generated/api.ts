@@ -309,7 +309,7 @@ export interface paths {
         };
         /**
          * Read the bounds of the history of access
-         * @description The earliest time for which access at a point in time can be listed.
+         * @description The earliest time for which access at a point in time can be listed, and the generation in force at one time. To list that access, pass the returned `at`.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -3100,6 +3100,13 @@ export interface components {
              * @description The earliest time for which access can be listed. Omitted if there is no history yet.
              */
             readonly begins?: string;
+            /**
+             * Format: date-time
+             * @description The requested time, by the clock of the server.
+             */
+            readonly at: string;
+            /** @description The generation in force at that time: that of the last change that could affect access. Omitted for times before the history. */
+            readonly generation?: number;
         };
         /** @description The position of a page in the results. */
         readonly AccessPage: {
@@ -6279,7 +6286,10 @@ export interface operations {
     };
     readonly readAccessHistory: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Point in time in ISO 8601, with a time zone; now by default. */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;

@@ -280,7 +280,7 @@ describe("whether someone can reach a resource", () => {
 
   test("says when the history begins, and requests no earlier time", async () => {
     const begins = "2026-03-02T09:00:30.000Z";
-    mockApi.answer("get", "/tenants/access/history", { begins });
+    mockApi.answer("get", "/tenants/access/history", sample("AccessHistory", { begins }));
     openConsole(`/access?view=what&user=${userId}&at=2026-03-02T08:00:00.000Z`);
     await screen.findByText(t("access.found.beforeHistory", { time: formatTime(begins) }));
     expect(mockApi.received("listPastAccess")).toEqual([]);
