@@ -127,6 +127,22 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("reads the whole email address in a question about access at a past time", async () => {
+    const visit = await given.visit({ width: 1440 });
+    const { page } = visit;
+    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-05@example.com");
+    await visit.open(
+      `/access?user=${body.data[0].id}&resource=${await given.idOf("resources", "Wiki")}&at=2041-11-28T10:00:00Z`,
+    );
+    const person = page.getByRole("combobox", { name: "User" });
+    await expect.poll(() => person.inputValue()).toBe("engineer-05@example.com");
+    const hidden = await person.evaluate<number, HTMLInputElement>((field) => field.scrollWidth - field.clientWidth);
+    expect(hidden).toBe(0);
+    const time = await boxOf(page.getByRole("button", { name: /^at 28 Nov 2041/ }));
+    expect(time.y).toBe((await boxOf(person)).y);
+    await visit.leave();
+  });
+
   test("sees a member of a group on the line of its button on a phone", async () => {
     const visit = await given.visit({ width: 390 });
     await visit.open(`/groups/${await given.idOf("groups", "Engineering")}`);
