@@ -431,7 +431,7 @@ export interface paths {
         };
         /**
          * List users
-         * @description `filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.
+         * @description `filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[hasConnected]` is false for users who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.
          *
          *     Requires a key with the permission `users:read`.
          */
@@ -809,7 +809,7 @@ export interface paths {
         };
         /**
          * List devices
-         * @description `filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected.
+         * @description `filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected. `filter[hasConnected]` is false for devices that never connected.
          *
          *     Requires a key with the permission `devices:read`.
          */
@@ -6629,6 +6629,8 @@ export interface operations {
                 readonly "filter[email]"?: string;
                 /** @description Matches equal values. `filter[inactiveSince][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[inactiveSince]"?: string;
+                /** @description Matches equal values. `filter[hasConnected][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[hasConnected]"?: boolean;
                 /** @description Matches equal values. `filter[isNamedByPolicy][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[isNamedByPolicy]"?: boolean;
                 /** @description Matches equal values. `filter[groups.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -7748,6 +7750,8 @@ export interface operations {
                 readonly "filter[active]"?: boolean;
                 /** @description Matches equal values. `filter[inactiveSince][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[inactiveSince]"?: string;
+                /** @description Matches equal values. `filter[hasConnected][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[hasConnected]"?: boolean;
                 /** @description Matches equal values. `filter[approval][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[approval]"?: "pending";
                 /** @description Matches equal values. `filter[enrolmentKey][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
