@@ -238,7 +238,7 @@ test("a filter without results says what it means", async () => {
 test("users are filtered by group", async () => {
   const group = sample("Group", { name: "Contractors" });
   mockApi.answer("get", "/tenants/groups", pageOf([group]));
-  mockApi.answer("get", "/tenants/groups/{id}", group);
+  mockApi.answer("get", "/tenants/users", pageOf([sample("User", { email: "ann@example.com" })]));
   const user = openConsole("/users");
   await choose(user, t("users.bulk.group"), "Contractors");
   await waitFor(() =>
