@@ -230,7 +230,7 @@ function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {
 
 interface NoMatchProps {
   readonly noun: string;
-  /** What the filters in use mean. */
+  /** The meanings of the filters in use. */
   readonly helps: readonly string[];
   readonly clear: () => void;
 }
