@@ -345,7 +345,7 @@ describe.runIf(hasBrowser)("an administrator who examines access", () => {
     await visit.open(`/access?view=who&resource=${resource}`);
     await page.getByRole("link", { name: "Payroll for all" }).first().waitFor();
     await visit.open(`/access?view=who&resource=${resource}&at=${before.data[0].createdAt}`);
-    await page.getByText("Uses the configuration from").last().waitFor();
+    await page.getByText("Uses the configuration of").last().waitFor();
     await isQuiet(page);
     expect(await page.getByRole("link", { name: "Payroll for all" }).count()).toBe(0);
     expect(await accessibilityProblems(page)).toEqual([]);

@@ -142,7 +142,7 @@ describe.runIf(hasBrowser)("an auditor of access", () => {
     await region(visit, "Decision").getByText("Allowed, but unreachable", { exact: true }).waitFor();
     await offersNothing(visit, "address");
     const before = await giveLogs(given, user, logs);
-    const asked = `/access?view=can&past=1&user=${user}&resource=${logs}`;
+    const asked = `/access?view=can&user=${user}&resource=${logs}`;
     await visit.open(asked);
     await page.getByRole("link", { name: "Logs for sellers" }).first().waitFor();
     await visit.open(`${asked}&at=${before}`);

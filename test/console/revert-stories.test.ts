@@ -31,7 +31,7 @@ describe.runIf(hasBrowser)("an administrator of the audit record", () => {
     await page.waitForURL(/from=2019-12-31T23/);
     await page.getByRole("link", { name: "Created group" }).first().waitFor();
     // The rows of the previous filters are shown until the new ones come.
-    await expect.poll(() => page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Invited users");
+    await expect.poll(() => page.locator("tbody").getByRole("link").allTextContents()).not.toContain("Invited user");
     expect(await accessibilityProblems(page)).toEqual([]);
     await picture(page, "events-filters");
     await page.getByRole("textbox", { name: "Target ID" }).fill(body.id);

@@ -239,6 +239,7 @@ describe.runIf(hasBrowser && folder !== undefined)("screenshots", () => {
     for (const [name, search] of [
       ["access-denied", `user=${engineer}&device=${device}&resource=${people}`],
       ["access-allowed", `user=${engineer}&device=${device}&resource=${code}`],
+      ["access-past", `user=${engineer}&device=${device}&resource=${code}&at=${new Date().toISOString()}`],
       ["access-who", `view=who&resource=${code}`],
       ["access-what", `view=what&user=${engineer}`],
       ["access-graph", `view=graph`],

@@ -371,7 +371,7 @@ describe.runIf(hasBrowser)("an administrator who has read nothing", () => {
     await page.getByRole("option", { name: "engineer-05@example.com" }).click();
     await button(visit, "now").click();
     await page.locator("input[type=datetime-local]").fill(past);
-    await page.getByText(/^Uses the configuration from/).waitFor();
+    await page.getByText(/^Uses the configuration of/).waitFor();
     await region(visit, /^\d+ results?/)
       .getByRole("link", { name: "Wiki" })
       .first()

@@ -66,7 +66,12 @@ export type Success =
     }
   | { readonly status: 200; readonly kind: "array"; readonly item: TSchema }
   // A computed result that is not stored and has no version. A POST with this kind changes nothing.
-  | { readonly status: 200; readonly kind: "report"; readonly body: TSchema }
+  | {
+      readonly status: 200;
+      readonly kind: "report";
+      readonly body: TSchema;
+      readonly query?: Readonly<Record<string, QueryParameter>>;
+    }
   | StreamSuccess
   | { readonly status: 200 | 204; readonly kind: "empty" };
 
@@ -130,6 +135,11 @@ export interface Operation {
 /** Declares an operation, retaining its literal types. */
 export function operation<const O extends Operation>(declaration: O): O {
   return declaration;
+}
+
+/** The named query parameters of an operation whose response is neither a list nor a stream. */
+export function queryOf({ success }: Operation): Readonly<Record<string, QueryParameter>> {
+  return (success.kind === "record" || success.kind === "report" ? success.query : undefined) ?? {};
 }
 
 /** The validated body of an operation. */

@@ -309,7 +309,7 @@ export interface paths {
         };
         /**
          * Read the bounds of the history of access
-         * @description The earliest time for which access at a point in time can be listed.
+         * @description The earliest time for which access at a point in time can be listed, and the generation in force at one time. To list that access, pass the returned `at`.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -431,7 +431,7 @@ export interface paths {
         };
         /**
          * List users
-         * @description `filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.
+         * @description `filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[hasConnected]` is false for users who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.
          *
          *     Requires a key with the permission `users:read`.
          */
@@ -809,7 +809,7 @@ export interface paths {
         };
         /**
          * List devices
-         * @description `filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected.
+         * @description `filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected. `filter[hasConnected]` is false for devices that never connected.
          *
          *     Requires a key with the permission `devices:read`.
          */
@@ -3100,6 +3100,13 @@ export interface components {
              * @description The earliest time for which access can be listed. Omitted if there is no history yet.
              */
             readonly begins?: string;
+            /**
+             * Format: date-time
+             * @description The requested time, by the clock of the server.
+             */
+            readonly at: string;
+            /** @description The generation in force at that time: that of the last change that could affect access. Omitted for times before the history. */
+            readonly generation?: number;
         };
         /** @description The position of a page in the results. */
         readonly AccessPage: {
@@ -6279,7 +6286,10 @@ export interface operations {
     };
     readonly readAccessHistory: {
         readonly parameters: {
-            readonly query?: never;
+            readonly query?: {
+                /** @description Point in time in ISO 8601, with a time zone; now by default. */
+                readonly at?: string;
+            };
             readonly header?: never;
             readonly path?: never;
             readonly cookie?: never;
@@ -6619,6 +6629,8 @@ export interface operations {
                 readonly "filter[email]"?: string;
                 /** @description Matches equal values. `filter[inactiveSince][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[inactiveSince]"?: string;
+                /** @description Matches equal values. `filter[hasConnected][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[hasConnected]"?: boolean;
                 /** @description Matches equal values. `filter[isNamedByPolicy][operator]` supports the operators eq, ne, in, nin. */
                 readonly "filter[isNamedByPolicy]"?: boolean;
                 /** @description Matches equal values. `filter[groups.id][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
@@ -7738,6 +7750,8 @@ export interface operations {
                 readonly "filter[active]"?: boolean;
                 /** @description Matches equal values. `filter[inactiveSince][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */
                 readonly "filter[inactiveSince]"?: string;
+                /** @description Matches equal values. `filter[hasConnected][operator]` supports the operators eq, ne, in, nin. */
+                readonly "filter[hasConnected]"?: boolean;
                 /** @description Matches equal values. `filter[approval][operator]` supports the operators eq, ne, gt, gte, lt, lte, ilike, in, nin. */
                 readonly "filter[approval]"?: "pending";
                 /** @description Matches equal values. `filter[enrolmentKey][operator]` supports the operators eq, ne, gt, gte, lt, lte, in, nin. */

@@ -7,12 +7,18 @@ const dayMs = 86_400_000;
 
 const notSeenDays = [7, 30, 90] as const;
 
-/** Records that have not connected for some days. Records that never connected count from their creation. */
+/**
+ * Records that have not connected for some days, or never. Records that never connected count from their creation, so
+ * new ones match only the last option.
+ */
 export const notSeenFilter: Filter<unknown> = {
   field: "notSeen",
   title: t("lists.notSeen.label"),
   kind: "chips",
-  options: notSeenDays.map((days) => ({ value: String(days), label: t("lists.notSeen.days", { days }) })),
+  options: [
+    ...notSeenDays.map((days) => ({ value: String(days), label: t("lists.notSeen.days", { days }) })),
+    { value: "ever", label: t("lists.notSeen.ever"), query: ["filter[hasConnected]", "false"] },
+  ],
   parameter: "filter[inactiveSince][lt]",
   // The start of the day, so that the query stays the same while the list is shown.
   toStored: (value) => {

@@ -86,7 +86,7 @@ interface FilterInputProps<Row> {
 function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
   const { kind = "choice", title, help, options = [] } = filter;
   const explained = help === undefined ? {} : { title: help, "aria-description": help };
-  const canReadUsers = usePermission("users:read");
+  const [canReadUsers, canReadGroups] = [usePermission("users:read"), usePermission("groups:read")];
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   if (kind === "switch") {
@@ -119,7 +119,10 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
             variant="outline"
             checked={value === option.value}
             onChange={(on) => apply(on ? option.value : "")}
-            aria-label={t("lists.chip", { filter: title, option: option.label })}
+            // An option with its own query does not continue the title.
+            {...(option.query === undefined
+              ? { "aria-label": t("lists.chip", { filter: title, option: option.label }) }
+              : {})}
             {...explained}
           >
             {option.label}
@@ -147,17 +150,17 @@ function FilterInput<Row>({ filter, value, apply }: FilterInputProps<Row>) {
       />
     );
   }
-  if (kind === "user") {
+  if (kind === "user" || kind === "group") {
     return (
-      canReadUsers && (
+      (kind === "user" ? canReadUsers : canReadGroups) && (
         <RecordSelect
-          path="/tenants/users"
+          path={kind === "user" ? "/tenants/users" : "/tenants/groups"}
           label={title}
           isLabelHidden
           placeholder={title}
           value={value}
           onChange={apply}
-          className="list-user"
+          {...(kind === "user" ? { className: "list-user" } : {})}
         />
       )
     );

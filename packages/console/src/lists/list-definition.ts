@@ -29,16 +29,24 @@ export interface Filter<Row> {
   /** The name in the address. Paged lists filter by this field, unless `parameter` names another. */
   readonly field: string;
   readonly title: string;
-  /** A sentence that says more than the title. Only for filters of the kinds `chips` and `switch`. */
+  /**
+   * A sentence that says more than the title, for filters of the kinds `chips` and `switch`. It is also shown if no
+   * record matches.
+   */
   readonly help?: string;
   /** The options of a choice, or of chips. */
-  readonly options?: readonly { readonly value: string; readonly label: string }[];
+  readonly options?: readonly {
+    readonly value: string;
+    readonly label: string;
+    /** The query parameter and its value, if they are not those of the filter. */
+    readonly query?: readonly [parameter: string, value: string];
+  }[];
   /**
    * Default: `choice`. `chips` are a choice of few options, each of them one click. `text` matches the whole field,
-   * `part` any part of it; `date-time` is an RFC 3339 time. `user` is a person, by id. `switch` is on or off;
-   * `toStored` gives the value that it filters by.
+   * `part` any part of it; `date-time` is an RFC 3339 time. `user` is a person and `group` a group, by id. `switch`
+   * is on or off; `toStored` gives the value that it filters by.
    */
-  readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "user" | "switch";
+  readonly kind?: "choice" | "chips" | "text" | "part" | "date-time" | "user" | "group" | "switch";
   /** The query parameter, such as `filter[createdAt][gte]`. */
   readonly parameter?: string;
   /** Converts what a person types to what the field holds, such as "Updated policy" to "updatepolicy". */

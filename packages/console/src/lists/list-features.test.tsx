@@ -3,7 +3,15 @@ import { screen, waitFor, within } from "@testing-library/dom";
 import type { UserEvent } from "@testing-library/user-event";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { t } from "../messages/i18n.ts";
-import { click, currentPath, fill, findDialog, openConsole, waitForDialogToClose } from "../testing/console-page.tsx";
+import {
+  choose,
+  click,
+  currentPath,
+  fill,
+  findDialog,
+  openConsole,
+  waitForDialogToClose,
+} from "../testing/console-page.tsx";
 import { mockApi, problem } from "../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../testing/sample.ts";
 
@@ -209,6 +217,35 @@ test.each([7, 30, 90])(
     });
   },
 );
+
+test("the filter for records that never connected asks the server for exactly those", async () => {
+  const user = openConsole("/devices");
+  await user.click(await screen.findByRole("checkbox", { name: t("lists.notSeen.ever") }));
+  await waitFor(() => {
+    const { query } = mockApi.received("listDevices").at(-1) ?? {};
+    expect(query).toMatchObject({ "filter[hasConnected]": "false" });
+    expect(query).not.toHaveProperty(["filter[inactiveSince][lt]"]);
+  });
+});
+
+test("a filter without results says what it means", async () => {
+  mockApi.answer("get", "/tenants/devices", pageOf([]));
+  openConsole("/devices?notSeen=30");
+  await screen.findByText(t("lists.noMatch.title", { noun: t("devices.noun") }));
+  screen.getByText(t("devices.notSeenHelp"));
+});
+
+test("users are filtered by group", async () => {
+  const group = sample("Group", { name: "Contractors" });
+  mockApi.answer("get", "/tenants/groups", pageOf([group]));
+  mockApi.answer("get", "/tenants/users", pageOf([sample("User", { email: "ann@example.com" })]));
+  const user = openConsole("/users");
+  await choose(user, t("users.bulk.group"), "Contractors");
+  await waitFor(() =>
+    expect(mockApi.received("listUsers").at(-1)?.query).toMatchObject({ "filter[groups.id]": group.id }),
+  );
+  expect(currentPath()).toBe(`/users?groups.id=${group.id}`);
+});
 
 test("the filter for records that no policy names", async () => {
   openConsole("/users?unnamed=1");

@@ -31,8 +31,11 @@ export function filtersOf<Row>(
       const {
         kind,
         parameter,
+        options = [],
         toStored = (text: string) => text,
       } = known.find((filter) => filter.field === field) ?? {};
+      const own = options.find((option) => option.value === value)?.query;
+      if (own !== undefined) return own;
       const name = parameter ?? (kind === "part" ? `filter[${field}][ilike]` : `filter[${field}]`);
       const stored = toStored(value);
       return [name, kind === "part" ? containsPattern(stored) : stored];

@@ -99,7 +99,13 @@ export function RecordList<Row extends { readonly id: string }>(props: RecordLis
         <ProblemNotice error={error} retry={refetch} />
       ) : isEmpty ? (
         isFiltered ? (
-          <NoMatch noun={definition.noun} clear={() => change(cleared(fields))} />
+          <NoMatch
+            noun={definition.noun}
+            helps={(definition.filters ?? []).flatMap(({ field, help }) =>
+              state.filters[field] === undefined ? [] : (help ?? []),
+            )}
+            clear={() => change(cleared(fields))}
+          />
         ) : (
           <EmptyList definition={definition} isPart={title === undefined} />
         )
@@ -222,7 +228,14 @@ function isPage<Row>(data: PageOf<Row> | readonly Row[]): data is PageOf<Row> {
   return !Array.isArray(data);
 }
 
-function NoMatch({ noun, clear }: { readonly noun: string; readonly clear: () => void }) {
+interface NoMatchProps {
+  readonly noun: string;
+  /** The meanings of the filters in use. */
+  readonly helps: readonly string[];
+  readonly clear: () => void;
+}
+
+function NoMatch({ noun, helps, clear }: NoMatchProps) {
   return (
     <Paper withBorder p="xl">
       <Stack align="center" gap="xs">
@@ -230,6 +243,11 @@ function NoMatch({ noun, clear }: { readonly noun: string; readonly clear: () =>
         <Text c="dimmed" ta="center" maw={480}>
           {t("lists.noMatch.text")}
         </Text>
+        {helps.map((help) => (
+          <Text key={help} c="dimmed" ta="center" maw={480}>
+            {help}
+          </Text>
+        ))}
         <Button variant="default" onClick={clear}>
           {t("lists.showAll", { noun })}
         </Button>

@@ -31,6 +31,11 @@ export function formatZonedTime(at: string): string {
   return `${formatShortTime(at)} (${formatOwnZone()})`;
 }
 
+/** An exact time for evidence, such as "3 Mar 2026, 09:30:00 (Europe/Berlin)". */
+export function formatExactTime(at: string): string {
+  return `${formatTime(at)} (${formatOwnZone()})`;
+}
+
 /** The viewer's time zone, such as "Europe/Berlin". */
 export function formatOwnZone(): string {
   return shortTimes.resolvedOptions().timeZone;

@@ -26,7 +26,7 @@ function rowText(name: string): string {
 describe("the access tab of a user", () => {
   test("shows what can be reached, through which policy, and when access began", async () => {
     mockApi.answer("get", "/tenants/users/{id}", ann);
-    mockApi.answer("get", "/tenants/access/history", { begins: daysAgo(400) });
+    mockApi.answer("get", "/tenants/access/history", sample("AccessHistory", { begins: daysAgo(400) }));
     mockApi.answer("get", "/tenants/access", ({ query }) => {
       if (query.at === undefined) return pageOf([access(wiki), access(payroll)]);
       const days = Math.round((Date.now() - Date.parse(query.at)) / 86_400_000);
@@ -62,7 +62,7 @@ describe("the access tab of a user", () => {
   test("says when access began if the history covers only an hour, and requests no earlier time", async () => {
     const begins = daysAgo(1 / 24);
     mockApi.answer("get", "/tenants/users/{id}", ann);
-    mockApi.answer("get", "/tenants/access/history", { begins });
+    mockApi.answer("get", "/tenants/access/history", sample("AccessHistory", { begins }));
     mockApi.answer("get", "/tenants/access", ({ query }) =>
       pageOf(query.at === undefined ? [access(wiki), access(payroll)] : [access(payroll)]),
     );

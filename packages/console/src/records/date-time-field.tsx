@@ -8,7 +8,7 @@ import { fromLocalTime, readTypedTime, toLocalTime } from "./local-time.ts";
 import { usePendingText } from "./unsaved.tsx";
 
 /** A time that has not passed, at a round hour. */
-const example = formatShortTime(`${new Date().getFullYear() + 1}-03-03T09:30:00`);
+export const exampleTime = formatShortTime(`${new Date().getFullYear() + 1}-03-03T09:30:00`);
 
 interface DateTimeFieldProps extends Omit<TextInputProps, "label" | "value" | "onChange" | "type" | "rightSection"> {
   /** Absent for a field that only has an `aria-label`, such as a filter. */
@@ -16,11 +16,13 @@ interface DateTimeFieldProps extends Omit<TextInputProps, "label" | "value" | "o
   /** An RFC 3339 time; empty for none. */
   readonly value: string;
   readonly onChange: (value: string) => void;
+  /** Called when the text becomes unreadable, and when it no longer is. `value` stays the previous one meanwhile. */
+  readonly onUnreadable?: (isInvalid: boolean) => void;
   /** The earliest time that the calendar offers, as an RFC 3339 time. */
   readonly earliest?: string | undefined;
 }
 
-export function DateTimeField({ value, onChange, earliest, error, ...input }: DateTimeFieldProps) {
+export function DateTimeField({ value, onChange, onUnreadable, earliest, error, ...input }: DateTimeFieldProps) {
   const { label = input["aria-label"] ?? "" } = input;
   const [typed, setTyped] = useState(format(value));
   const [isInvalid, setInvalid] = useState(false);
@@ -33,6 +35,11 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
   usePendingText(typed.trim() !== format(value));
   // The browser does not submit a form with an invalid field. The form still has the previous value.
   useEffect(() => field.current?.setCustomValidity(isInvalid ? t("common.timeInvalid") : ""), [isInvalid]);
+  useEffect(() => {
+    if (!isInvalid) return;
+    onUnreadable?.(true);
+    return () => onUnreadable?.(false);
+  }, [isInvalid, onUnreadable]);
   const apply = () => {
     const isSame = typed.trim() === format(value);
     const read = isSame ? value : typed.trim() === "" ? "" : readTypedTime(typed);
@@ -47,7 +54,7 @@ export function DateTimeField({ value, onChange, earliest, error, ...input }: Da
   };
   return (
     <TextInput
-      placeholder={t("common.example", { value: example })}
+      placeholder={t("common.example", { value: exampleTime })}
       {...input}
       ref={field}
       error={isInvalid ? t("common.timeInvalid") : error}

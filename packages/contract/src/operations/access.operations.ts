@@ -329,9 +329,15 @@ export const readAccessHistory = operation({
   path: "/tenants/access/history",
   tag,
   summary: "Read the bounds of the history of access",
-  description: "The earliest time for which access at a point in time can be listed.",
+  description:
+    "The earliest time for which access at a point in time can be listed, and the generation in force at one time. To list that access, pass the returned `at`.",
   access: "decisions:read",
-  success: { status: 200, kind: "report", body: AccessHistory },
+  success: {
+    status: 200,
+    kind: "report",
+    body: AccessHistory,
+    query: { at: { description: "Point in time in ISO 8601, with a time zone; now by default.", maxLength: 40 } },
+  },
 });
 
 export const findAccessFindings = operation({

@@ -15,7 +15,7 @@ export const listDevices = operation({
   tag,
   summary: "List devices",
   description:
-    "`filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected.",
+    "`filter[inactiveSince]` compares the time of the last connection, or of the enrolment for a device that never connected. `filter[hasConnected]` is false for devices that never connected.",
   access: "devices:read",
   success: {
     status: 200,
@@ -29,6 +29,7 @@ export const listDevices = operation({
         hardwareId: { kind: "text" },
         active: { kind: "boolean" },
         inactiveSince: { kind: "timestamp" },
+        hasConnected: { kind: "boolean" },
         approval: { kind: "enum", values: deviceApprovals },
         enrolmentKey: { kind: "uuid" },
         "user.id": { kind: "uuid" },

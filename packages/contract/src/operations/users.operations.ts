@@ -16,7 +16,7 @@ export const listUsers = operation({
   tag,
   summary: "List users",
   description:
-    "`filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.",
+    "`filter[inactiveSince]` compares the time of the last connection, or of the invitation for a user who never connected. `filter[hasConnected]` is false for users who never connected. `filter[isNamedByPolicy]` is true for users whom a policy other than the default policy names: by themselves, through a group, or as all users or groups.",
   access: "users:read",
   success: {
     status: 200,
@@ -29,6 +29,7 @@ export const listUsers = operation({
         status: { kind: "enum", values: userStatuses },
         email: { kind: "text" },
         inactiveSince: { kind: "timestamp" },
+        hasConnected: { kind: "boolean" },
         isNamedByPolicy: { kind: "boolean" },
         "groups.id": { kind: "uuid" },
         "roles.type": { kind: "enum", values: roleTypes },

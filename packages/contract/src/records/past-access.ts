@@ -31,5 +31,13 @@ export const AccessHistory = component("AccessHistory", "The bounds of the histo
       description: "The earliest time for which access can be listed. Omitted if there is no history yet.",
     }),
   ),
+  at: Type.Unsafe<string>({ ...Timestamp, description: "The requested time, by the clock of the server." }),
+  generation: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description:
+        "The generation in force at that time: that of the last change that could affect access. Omitted for times before the history.",
+    }),
+  ),
 });
 export type AccessHistory = Static<typeof AccessHistory>;

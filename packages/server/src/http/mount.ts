@@ -12,6 +12,7 @@ import {
   maxWaitSeconds,
   type Operation,
   type QueryParameter,
+  queryOf,
   takesOverrideReason,
 } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
@@ -355,7 +356,8 @@ interface CheckedQuery {
 
 const noFlags: ReadonlySet<string> = new Set();
 
-function checkQuery({ success, flags = {} }: Operation, parameters: QueryParameters): CheckedQuery {
+function checkQuery(operation: Operation, parameters: QueryParameters): CheckedQuery {
+  const { success, flags = {} } = operation;
   if (success.kind === "page") {
     const { query, rest } = requireNamed(success.query ?? {}, parameters);
     return { listQuery: requireListQuery(success.list, rest), flags: noFlags, query };
@@ -366,7 +368,7 @@ function checkQuery({ success, flags = {} }: Operation, parameters: QueryParamet
     if (other !== undefined) throw unknownParameter(other);
     return { listQuery: requireListQuery({ sort: [], filter: success.filter }, rest), flags: noFlags, query };
   }
-  const { query, rest } = requireNamed((success.kind === "record" ? success.query : undefined) ?? {}, parameters);
+  const { query, rest } = requireNamed(queryOf(operation), parameters);
   const isArray = success.kind === "array";
   const unknown = Object.keys(rest).find((name) => !Object.hasOwn(flags, name) && !(isArray && paging.has(name)));
   if (unknown !== undefined) throw unknownParameter(unknown);

@@ -6,6 +6,7 @@ import {
   isConditional,
   maxWaitSeconds,
   type Operation,
+  queryOf,
   type StreamSuccess,
   takesIfMatch,
   takesOverrideReason,
@@ -33,7 +34,7 @@ export function parametersOf(operation: Operation): unknown[] {
         ? streamParameters(operation.success)
         : operation.success.kind === "array"
           ? [...flags, ...cutParameters]
-          : [...flags, ...namedParameters((operation.success.kind === "record" && operation.success.query) || {})];
+          : [...flags, ...namedParameters(queryOf(operation))];
   const headers: unknown[] = [];
   if (isConditional(operation)) headers.push({ $ref: "#/components/parameters/IfNoneMatch" });
   if (takesIfMatch(operation)) headers.push({ $ref: "#/components/parameters/IfMatch" });

@@ -1,5 +1,12 @@
 /** The pages that answer who can reach what: one decision, lists of access, and the graph. */
 export const access = {
+  configuration: {
+    current: "Uses the current configuration.",
+    currentAt: "Uses the current configuration, evaluated at {{time}}.",
+    generation: "Generation {{generation}}.",
+    pastAt: "Uses the configuration of {{time}}.",
+    useCurrent: "Use the current configuration",
+  },
   copyLink: "Copy link",
   decision: {
     allowed: "Allowed",
@@ -60,7 +67,6 @@ export const access = {
     valueUnknown: "unknown",
   },
   found: {
-    atDate: "Uses the configuration from <time/>.",
     columns: {
       devices: "Devices",
       gateways: "Gateways",
@@ -166,13 +172,12 @@ export const access = {
     chooseSubjectAndAddress: "Choose a user, a device or both, and enter an address.",
     chooseSubjectAndResource: "Choose a user, a device or both, and a resource.",
     country: "Source country",
+    currentHelp: "Otherwise, the answer uses the configuration of that date.",
     destination: "Destination",
     device: "Device",
     deviceAny: "any device of the user",
     deviceNone: "no device",
     devicePlaceholder: "Device name",
-    past: "Use the configuration from that date",
-    pastHelp: "For a date in the past. Otherwise, the current configuration is evaluated at that time.",
     pastNotForAddress:
       "Addresses are evaluated with the current configuration. For past dates, choose a resource instead.",
     port: "Port",
@@ -186,10 +191,11 @@ export const access = {
     resourcePlaceholder: "Name",
     sourceIp: "Source address",
     user: "User",
+    timeUnreadable: "The date and time cannot be read. Enter a time such as {{example}}.",
     userPlaceholder: "Email address",
     when: "Date and time ({{zone}})",
     whenHelp: "Leave blank for now.",
-    whenHelpPast: "Leave blank for now. Past dates use the configuration from that date.",
+    whenHelpPast: "Leave blank for now. Past dates use the configuration of that date.",
   },
   question: {
     at: "at {{at}}",

@@ -52,7 +52,8 @@ export const devices = {
     user: "User",
   },
   noUser: "No user",
-  notSeenHelp: "Includes devices that were enrolled before this period and never connected.",
+  notSeenHelp:
+    "A device that never connected counts from its enrolment, so “30 days” leaves out devices that were enrolled later. “Never connected” shows all of them.",
   noun: "devices",
   otherApp: "None: another WireGuard app",
   posture: "Posture",

@@ -74,6 +74,11 @@ export const events = {
     following: "Following live",
   },
   named: "{{operation}}: {{name}}",
+  /** Past forms for a type of target. Such an operation has an event for each record, so the event names one. */
+  ofTarget: {
+    "createUsers-user": "Invited user",
+    "enrolPasskey-user": "Accepted invitation",
+  },
   /** Operations whose identifier differs from the words of the console. */
   operations: {
     addMyDevice: "Add device",

@@ -41,6 +41,7 @@ export const lists = {
   noMoreResults: "No more results",
   notSeen: {
     days: "{{days, number}} days",
+    ever: "Never connected",
     label: "No connection for",
   },
   options: {

@@ -19,6 +19,7 @@ export const my = {
       available: "Available",
       blocked: "Not now",
       unavailable: "Out of service",
+      withoutDevice: "Allowed, no device yet",
     },
     title: "My access",
     why: "Why?",

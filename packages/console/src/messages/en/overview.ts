@@ -134,7 +134,7 @@ export const overview = {
     gateways_other: "{{count, number}} gateways are offline",
     nothing: "Nothing to check yet",
     online: "{{online}} online",
-    problems: "Needs attention: {{problems}}",
+    problems: "Needs attention: <problems></problems>",
     resources_one: "{{count, number}} resource is unreachable",
     resources_other: "{{count, number}} resources are unreachable",
     tests_one: "{{count, number}} access test fails",

@@ -38,6 +38,7 @@ export const records = {
     protocolsHelp:
       "Devices reach the address only with these protocols. If none is selected, nobody can reach the address.",
   },
+  changedBy: "<time/>, by <event>{{actor}}</event>",
   changes: {
     added: "Added:",
     removed: "Removed:",

@@ -73,15 +73,9 @@ export const resources = {
   status: {
     byPolicy: "Depends on the policy",
     gatewayOnline: "Gateway online",
-    noGateway: "No gateway",
-    notDeployed: "Gateway not deployed",
-    reasons: {
-      error: "Gateway “{{name}}” reports an error",
-      maintenance: "Gateway “{{name}}” is in maintenance",
-      offline: "Gateway “{{name}}” is offline",
-      several: "None of its gateways is online",
-    },
     unreachable: "Unreachable",
+    unreachableFirst: "The list shows the first {{shown, number}} of {{count, number}} unreachable resources.",
+    unreachableHelp: "Private and SaaS resources that nobody can reach, as on the overview.",
   },
   title: "Resources",
   typeHelp: "Policies of the same type apply to the resource. You cannot change the type later.",

@@ -120,7 +120,8 @@ export const users = {
     summaryRoles_other: "Roles: {{names}}",
     title: "Invite users",
   },
-  notSeenHelp: "Includes users who were invited before this period and never connected.",
+  notSeenHelp:
+    "A user who never connected counts from the invitation, so “30 days” leaves out users who were invited later. “Never connected” shows all of them.",
   noun: "users",
   reactivate: {
     done: "User reactivated",

@@ -5,6 +5,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { LastChanged } from "../../records/last-changed.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -52,7 +53,7 @@ export function AccessTestPage() {
               },
               { label: t("common.description"), value: test.description },
               { label: t("common.created"), value: <RelativeTime at={test.createdAt} /> },
-              { label: t("common.changed"), value: <RelativeTime at={test.updatedAt} /> },
+              { label: t("common.changed"), value: <LastChanged record={test} /> },
             ]}
           />
         </Panel>

@@ -25,8 +25,8 @@ export interface AccessSearch {
   readonly port: number | undefined;
   /** ISO 8601 with a zone; empty for now. */
   readonly at: string;
-  /** Whether to use the configuration from `at` instead of the current one. */
-  readonly past: boolean;
+  /** Whether to evaluate the current configuration at a past time, instead of the configuration of that time. */
+  readonly isCurrent: boolean;
   readonly ip: string;
   readonly country: string;
   /** From 1. */
@@ -50,8 +50,8 @@ export function readAccessSearch(search: Search): AccessSearch {
     address: search.address ?? "",
     protocol: protocols.find((each) => each === search.protocol),
     port: Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : undefined,
-    at: search.at ?? "",
-    past: search.past === "1",
+    at: Number.isNaN(Date.parse(search.at ?? "")) ? "" : (search.at ?? ""),
+    isCurrent: search.config === "current",
     ip: search.ip ?? "",
     country: search.country ?? "",
     page: Number.isSafeInteger(page) && page > 0 ? page : 1,
@@ -78,6 +78,27 @@ export function destinationOf({ byAddress, resource, address, protocol, port }: 
     ...(port === undefined || !hasPorts ? {} : { port }),
   };
   return { type: "address", id: address, ...(Object.keys(properties).length === 0 ? {} : { properties }) };
+}
+
+/** Whether the time of the question has passed. */
+export function isInPast({ at }: Pick<AccessSearch, "at">): boolean {
+  return at !== "" && Date.parse(at) <= Date.now();
+}
+
+/** Whether a past time can be asked about with the current configuration. Lists show the access of that time. */
+export function offersCurrent({ view, byAddress, at }: AccessSearch): boolean {
+  return view === "can" && !byAddress && isInPast({ at });
+}
+
+/** Whether the API can answer only with the current configuration: for addresses. */
+export function hasOnlyCurrent({ view, byAddress }: AccessSearch): boolean {
+  return byAddress && view !== "what";
+}
+
+/** Whether the answer is a decision of the current configuration, and no list of access. */
+export function isDecision(query: AccessSearch): boolean {
+  const { view, byAddress, isCurrent } = query;
+  return view === "can" && (byAddress || isCurrent || !isInPast(query));
 }
 
 /** The circumstances, as the API's evaluation takes them. */

@@ -1,21 +1,24 @@
 /** The page that shows who can reach which resource and why: now, at another time, or on a date in the past. */
 import { Group, Paper, Skeleton, Stack, Tabs, Text, Title } from "@mantine/core";
 import { Link2 } from "lucide-react";
-import { lazy, Suspense, useEffect } from "react";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { t } from "../../messages/i18n.ts";
+import { exampleTime } from "../../records/date-time-field.tsx";
 import { KindMark } from "../../records/kind-icon.tsx";
 import { ScrollingTabs } from "../../records/scrolling-tabs.tsx";
-import { isSingleHost, useAccessSearch, type View, views } from "./access-search.ts";
+import { hasOnlyCurrent, isDecision, isSingleHost, useAccessSearch, type View, views } from "./access-search.ts";
+import type { QueryProps } from "./circumstances.tsx";
 import { DecisionAnswer } from "./decision-answer.tsx";
 import { FoundAnswer } from "./found-answer.tsx";
-import { Question, type QuestionProps } from "./question.tsx";
+import { Question } from "./question.tsx";
 import { SearchAnswer } from "./search-answer.tsx";
 
 const GraphView = lazy(async () => ({ default: (await import("./graph/graph-view.tsx")).GraphView }));
 
 export function AccessPage() {
   const { query, change } = useAccessSearch();
+  const [isTimeUnreadable, setTimeUnreadable] = useState(false);
   useEffect(() => {
     document.title = t("common.documentTitle", { title: t("access.title") });
   }, []);
@@ -27,7 +30,11 @@ export function AccessPage() {
           {t("access.copyLink")}
         </CopyText>
       </Group>
-      <Tabs value={query.view} onChange={(view) => view !== null && change({ view }, true)} keepMounted={false}>
+      <Tabs
+        value={query.view}
+        onChange={(view) => view !== null && change({ view, config: undefined }, true)}
+        keepMounted={false}
+      >
         <ScrollingTabs tabs={views} selected={query.view} aria-label={t("access.view")} mb="md" />
         {views.map(({ value }) => (
           <Tabs.Panel key={value} value={value}>
@@ -37,8 +44,12 @@ export function AccessPage() {
               </Suspense>
             ) : (
               <Stack>
-                <Question query={query} change={change} />
-                <Answer query={query} change={change} />
+                <Question query={query} change={change} onTimeUnreadable={setTimeUnreadable} />
+                {isTimeUnreadable ? (
+                  <NoAnswer>{t("access.query.timeUnreadable", { example: exampleTime })}</NoAnswer>
+                ) : (
+                  <Answer query={query} change={change} />
+                )}
               </Stack>
             )}
           </Tabs.Panel>
@@ -54,32 +65,36 @@ function promptFor(view: View, byAddress: boolean): string {
   return byAddress ? t("access.query.chooseSubjectAndAddress") : t("access.query.chooseSubjectAndResource");
 }
 
-function Answer({ query, change }: QuestionProps) {
-  const { view, user, device, byAddress, resource, address, at, past } = query;
+function NoAnswer({ children }: { readonly children: ReactNode }) {
+  return (
+    <Paper withBorder p="xl">
+      <Stack align="center" gap="xs">
+        <KindMark of="access" />
+        <Text ta="center" c="dimmed">
+          {children}
+        </Text>
+      </Stack>
+    </Paper>
+  );
+}
+
+function Answer({ query, change }: QueryProps) {
+  const { view, user, device, byAddress, resource, address, at } = query;
   const hasSubject = user !== "" || device !== "";
   const hasDestination = byAddress ? isSingleHost(address) : resource !== "";
   if ((view !== "who" && !hasSubject) || (view !== "what" && !hasDestination)) {
-    return (
-      <Paper withBorder p="xl">
-        <Stack align="center" gap="xs">
-          <KindMark of="access" />
-          <Text c="dimmed">{promptFor(view, byAddress)}</Text>
-        </Stack>
-      </Paper>
-    );
+    return <NoAnswer>{promptFor(view, byAddress)}</NoAnswer>;
   }
-  if (byAddress && view === "who") {
-    return <SearchAnswer query={query} change={change} />;
-  }
-  if (view === "can" && (byAddress || !past)) return <DecisionAnswer query={query} />;
+  if (isDecision(query)) return <DecisionAnswer query={query} />;
+  if (hasOnlyCurrent(query)) return <SearchAnswer query={query} change={change} />;
   if (Date.parse(at) > Date.now()) {
-    return (
-      <Paper withBorder p="xl">
-        <Text ta="center" c="dimmed">
-          {t("access.found.future", { view: t("access.views.can") })}
-        </Text>
-      </Paper>
-    );
+    return <NoAnswer>{t("access.found.future", { view: t("access.views.can") })}</NoAnswer>;
   }
-  return <FoundAnswer query={query} turnTo={(page) => change({ page: page === 1 ? undefined : String(page) }, true)} />;
+  return (
+    <FoundAnswer
+      query={query}
+      turnTo={(page) => change({ page: page === 1 ? undefined : String(page) }, true)}
+      useCurrent={() => change({ config: "current" }, true)}
+    />
+  );
 }

@@ -1,8 +1,7 @@
 import { screen, waitFor } from "@testing-library/dom";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { formatOwnZone, formatTime } from "../../messages/format.ts";
+import { describe, expect, test } from "vitest";
+import { formatOwnZone } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { toLocalTime } from "../../records/local-time.ts";
 import { click, currentPath, findPanel, openConsole } from "../../testing/console-page.tsx";
 import { mockApi } from "../../testing/mock-api.ts";
 import { newId, pageOf, sample } from "../../testing/sample.ts";
@@ -275,33 +274,6 @@ describe("whether someone can reach a resource", () => {
     await screen.findByText(t("access.query.chooseSubjectAndResource"));
     expect(mockApi.received("evaluateAccess")).toEqual([]);
   });
-
-  test("uses the configuration of a past date if that is asked for", async () => {
-    openConsole(`/access?user=${userId}&resource=${resourceId}&past=1&at=2026-03-02T09:00:00.000Z`);
-    await screen.findByText(t("access.found.none.can"));
-    expect(mockApi.received("listPastAccess")[0]?.query).toMatchObject({
-      user: userId,
-      resource: resourceId,
-      at: "2026-03-02T09:00:00.000Z",
-    });
-  });
-
-  test("says when the history begins, and requests no earlier time", async () => {
-    const begins = "2026-03-02T09:00:30.000Z";
-    mockApi.answer("get", "/tenants/access/history", { begins });
-    openConsole(`/access?view=what&user=${userId}&at=2026-03-02T08:00:00.000Z`);
-    await screen.findByText(t("access.found.beforeHistory", { time: formatTime(begins) }));
-    expect(mockApi.received("listPastAccess")).toEqual([]);
-    const field = screen.getByLabelText<HTMLInputElement>(t("access.query.when", { zone: formatOwnZone() }));
-    const calendar = field.parentElement?.querySelector<HTMLInputElement>('input[type="datetime-local"]');
-    expect(calendar?.min).toBe(toLocalTime("2026-03-02T09:01:00.000Z"));
-  });
-
-  test("explains that the configuration of a future date is unknown", async () => {
-    openConsole(`/access?user=${userId}&resource=${resourceId}&past=1&at=2999-01-01T00:00:00.000Z`);
-    await screen.findByText(t("access.found.future", { view: t("access.views.can") }));
-    expect(mockApi.received("listPastAccess")).toEqual([]);
-  });
 });
 
 describe("lists of access", () => {
@@ -347,31 +319,6 @@ describe("lists of access", () => {
     expect(found.textContent).toContain(t("access.found.noGatewayNeeded"));
     const first = screen.getAllByRole("row")[1];
     expect(first?.querySelector("a")?.textContent).toBe("Video");
-  });
-
-  test("are downloaded with all of their pages, and with the question", async () => {
-    const files: Promise<string>[] = [];
-    onTestFinished(() => void vi.restoreAllMocks());
-    // The window of the test would follow the address of the file.
-    vi.spyOn(HTMLAnchorElement.prototype, "click").mockReturnValue(undefined);
-    vi.spyOn(URL, "createObjectURL").mockImplementation((blob) => {
-      files.push((blob as Blob).text());
-      return "blob:test";
-    });
-    mockApi.answer("get", "/tenants/access", pageOf([row], 2));
-    const at = "2026-03-02T09:00:00.000Z";
-    const user = openConsole(`/access?view=what&user=${userId}&at=${at}`);
-    await click(user, t("lists.export.json"));
-    await waitFor(() => expect(files).toHaveLength(1));
-    expect(JSON.parse((await files[0]) ?? "")).toEqual({
-      question: { user: userId, at },
-      total: 2,
-      data: [row, row],
-    });
-    expect(mockApi.received("listPastAccess").at(-1)?.query).toMatchObject({ at, offset: "1" });
-    await click(user, t("lists.export.csv"));
-    await waitFor(() => expect(files).toHaveLength(2));
-    expect(await files[1]).toContain(`${at},ann@example.com,Wiki,Engineers build,Berlin`);
   });
 
   test("give the reason why a deactivated user reaches nothing", async () => {

@@ -27,6 +27,7 @@ import { nextOpening, type Opening, zoneOf } from "./next-opening.ts";
 import { Observed } from "./observed.tsx";
 import { OfflineGateways, PostureNote } from "./obstacles.tsx";
 import { useResource } from "./use-resource.ts";
+import { UsedConfiguration } from "./used-configuration.tsx";
 
 interface DecisionAnswerProps {
   readonly query: AccessSearch;
@@ -104,6 +105,7 @@ function Verdict({ decision: answer, query, from }: VerdictProps) {
           </Text>
           <Text>{[...new Set([reason, ...reasons])].map(formatReason).join(" ")}</Text>
         </Group>
+        <UsedConfiguration at={query.at} isCurrent />
         <Facts
           facts={[
             ...(policy === undefined

@@ -1,21 +1,20 @@
-import { Group, Pagination, Skeleton, Stack, Switch, Table, Text } from "@mantine/core";
+import { Box, Button, Group, Pagination, Skeleton, Stack, Switch, Table, Text } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { paged } from "../../app/api.ts";
 import { ProblemNotice } from "../../app/problem-notice.tsx";
-import { compareText, formatTime } from "../../messages/format.ts";
+import { compareText, formatExactTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
-import { RichText } from "../../messages/rich-text.tsx";
-import { useAccessHistory } from "../../records/access-history.ts";
+import { readWithGeneration, useAccessHistory } from "../../records/access-history.ts";
 import { AccessNote } from "../../records/access-note.tsx";
 import { useRefusal } from "../../records/access-refusal.ts";
 import { type AccessRow, type FoldedRow, foldDevices } from "../../records/fold-devices.ts";
 import { orderGateways } from "../../records/gateway-order.ts";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
-import { RelativeTime } from "../../records/relative-time.tsx";
-import type { AccessSearch } from "./access-search.ts";
+import { type AccessSearch, offersCurrent } from "./access-search.ts";
 import { ExportAccess } from "./export-access.tsx";
+import { UsedConfiguration } from "./used-configuration.tsx";
 
 const found = paged("/tenants/access");
 /** The maximum number of rows on a page. The devices of a user are one line, unless they are on two pages. */
@@ -24,10 +23,12 @@ const pageSize = 100;
 interface FoundAnswerProps {
   readonly query: AccessSearch;
   readonly turnTo: (page: number) => void;
+  /** Asks the same question of the current configuration. */
+  readonly useCurrent: () => void;
 }
 
 /** Access at one point in time: users, devices, resources and policies. */
-export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
+export function FoundAnswer({ query, turnTo, useCurrent }: FoundAnswerProps) {
   const { view, user, device, resource, at, ip, country, page } = query;
   const [showsDeviceless, setShowsDeviceless] = useState(false);
   const parameters = {
@@ -47,7 +48,11 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
     queryKey: [found.path, parameters],
     enabled: at === "" || (history !== undefined && !isTooEarly),
     placeholderData: keepPreviousData,
-    queryFn: ({ signal }) => found.read(parameters, signal),
+    queryFn: async ({ signal }) => {
+      const read = () => found.read(parameters, signal);
+      const [answer, time] = await readWithGeneration(at === "" ? undefined : at, read, signal);
+      return { ...answer, time };
+    },
   });
   // The state of the records at an earlier time is not known here.
   const reason = useRefusal(user, device, data?.total === 0 && view === "what" && at === "");
@@ -55,7 +60,14 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
   if (isTooEarly) {
     return (
       <Panel title={t("access.found.empty")}>
-        <Text>{t("access.found.beforeHistory", { time: formatTime(begins) })}</Text>
+        <Stack gap="sm" align="flex-start">
+          <Text>{t("access.found.beforeHistory", { time: formatExactTime(begins) })}</Text>
+          {offersCurrent(query) && (
+            <Button size="xs" variant="default" onClick={useCurrent}>
+              {t("access.configuration.useCurrent")}
+            </Button>
+          )}
+        </Stack>
       </Panel>
     );
   }
@@ -75,11 +87,9 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
       : t("access.found.count", { count: lines.length });
   return (
     <Panel title={data.total === 0 ? t("access.found.empty") : title}>
-      {at !== "" && (
-        <Text size="sm" c="dimmed" mb="sm">
-          <RichText message="access.found.atDate" elements={{ time: <RelativeTime at={at} /> }} />
-        </Text>
-      )}
+      <Box mb="sm">
+        <UsedConfiguration at={data.time.at} isCurrent={at === ""} generation={data.time.generation} />
+      </Box>
       {data.total === 0 ? (
         <Text>{refusal ?? (view === "graph" ? "" : t(`access.found.none.${view}`))}</Text>
       ) : (
@@ -95,7 +105,7 @@ export function FoundAnswer({ query, turnTo }: FoundAnswerProps) {
               {t("access.found.gatewayOrder")}
             </Text>
           </div>
-          <ExportAccess parameters={parameters} />
+          <ExportAccess parameters={parameters} includesDeviceless={showsDeviceless} />
           <Table.ScrollContainer
             minWidth={0}
             type="native"

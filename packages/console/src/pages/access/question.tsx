@@ -1,36 +1,18 @@
 /** The question of the access page in one line. Address, country and time are collapsed. */
-import {
-  Collapse,
-  Combobox,
-  Group,
-  InputBase,
-  NumberInput,
-  Paper,
-  Select,
-  SimpleGrid,
-  Stack,
-  Switch,
-  Text,
-  TextInput,
-} from "@mantine/core";
-import { useDebouncedCallback } from "@mantine/hooks";
-import { useEffect, useId, useRef, useState } from "react";
+import { Collapse, Combobox, Group, InputBase, NumberInput, Paper, Select } from "@mantine/core";
+import { useId, useRef, useState } from "react";
 import { paged } from "../../app/api.ts";
-import { formatOwnZone, formatShortTime } from "../../messages/format.ts";
+import { formatShortTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
-import { useAccessHistory } from "../../records/access-history.ts";
-import { DateTimeField } from "../../records/date-time-field.tsx";
 import { readDestination } from "../../records/read-destination.ts";
 import { RecordSelect } from "../../records/record-select.tsx";
-import { type AccessSearch, isSingleHost, protocols, type useAccessSearch } from "./access-search.ts";
+import { type AccessSearch, isSingleHost, protocols } from "./access-search.ts";
+import { Circumstances, type CircumstancesProps, type QueryProps } from "./circumstances.tsx";
+import { TypedText } from "./typed-text.tsx";
 
-export interface QuestionProps {
-  readonly query: AccessSearch;
-  readonly change: ReturnType<typeof useAccessSearch>["change"];
-}
-
-export function Question({ query, change }: QuestionProps) {
+export function Question(props: CircumstancesProps) {
+  const { query, change } = props;
   const { view } = query;
   const circumstances = useId();
   const [isOpen, setOpen] = useState(() => describeCircumstances(query) !== t("access.question.now"));
@@ -50,7 +32,7 @@ export function Question({ query, change }: QuestionProps) {
         <RichText message={message} elements={elements} />
       </div>
       <Collapse expanded={isOpen} id={circumstances}>
-        <Circumstances query={query} change={change} />
+        <Circumstances {...props} />
       </Collapse>
     </Paper>
   );
@@ -96,56 +78,6 @@ function describeCircumstances({ at, ip, country }: AccessSearch): string {
   return parts.join(", ");
 }
 
-function Circumstances({ query, change }: QuestionProps) {
-  const { view, at, past, country, ip } = query;
-  const byAddress = query.byAddress && view !== "what";
-  const isPast = !byAddress && (view !== "can" || past);
-  const begins = useAccessHistory(isPast)?.begins;
-  return (
-    <Stack pt="md" gap="md">
-      <SimpleGrid cols={{ base: 1, sm: 3 }}>
-        <DateTimeField
-          label={t("access.query.when", { zone: formatOwnZone() })}
-          description={view === "can" || byAddress ? t("access.query.whenHelp") : t("access.query.whenHelpPast")}
-          earliest={isPast ? begins : undefined}
-          value={at}
-          onChange={(value) => change({ at: value || undefined })}
-          inputWrapperOrder={["label", "input", "description"]}
-        />
-        <TypedText
-          label={t("access.query.sourceIp")}
-          placeholder={t("common.example", { value: "198.51.100.7" })}
-          value={ip}
-          onChange={(ip) => change({ ip })}
-        />
-        <TextInput
-          label={t("access.query.country")}
-          placeholder={t("common.example", { value: "DE" })}
-          maxLength={2}
-          value={country}
-          onChange={({ currentTarget: { value } }) =>
-            change({ country: value.toUpperCase().replaceAll(/[^A-Z]/g, "") })
-          }
-        />
-      </SimpleGrid>
-      {byAddress ? (
-        <Text size="sm" c="dimmed">
-          {t("access.query.pastNotForAddress")}
-        </Text>
-      ) : (
-        view === "can" && (
-          <Switch
-            label={t("access.query.past")}
-            description={t("access.query.pastHelp")}
-            checked={past}
-            onChange={({ currentTarget }) => change({ past: currentTarget.checked ? "1" : undefined })}
-          />
-        )
-      )}
-    </Stack>
-  );
-}
-
 /** People connect with a device, so an answer about a person alone would mislead. */
 async function lastSeenDevice(user: string): Promise<string | undefined> {
   const { data } = await paged("/tenants/devices").read({
@@ -157,7 +89,7 @@ async function lastSeenDevice(user: string): Promise<string | undefined> {
   return data[0]?.id;
 }
 
-function Person({ query: { view, user }, change }: QuestionProps) {
+function Person({ query: { view, user }, change }: QueryProps) {
   const chosen = useRef(user);
   const choose = async (id: string) => {
     chosen.current = id;
@@ -179,7 +111,7 @@ function Person({ query: { view, user }, change }: QuestionProps) {
   );
 }
 
-function Device({ query: { view, user, device }, change }: QuestionProps) {
+function Device({ query: { view, user, device }, change }: QueryProps) {
   return (
     <RecordSelect
       path="/tenants/devices"
@@ -201,7 +133,7 @@ function Device({ query: { view, user, device }, change }: QuestionProps) {
   );
 }
 
-function Thing({ query: { byAddress, resource, address, protocol, port }, change }: QuestionProps) {
+function Thing({ query: { byAddress, resource, address, protocol, port }, change }: QueryProps) {
   return (
     <Group gap={8}>
       <Select
@@ -278,32 +210,4 @@ function partsOf(text: string) {
   return address === undefined || port === undefined
     ? { address: text }
     : { address, protocol: "TCP", port: String(port) };
-}
-
-interface TypedTextProps {
-  readonly label?: string;
-  readonly "aria-label"?: string;
-  readonly placeholder: string;
-  readonly value: string;
-  readonly onChange: (value: string) => void;
-  readonly error?: string | undefined;
-}
-
-/** Changes the query when the user stops typing, because half an address is invalid. */
-function TypedText({ value, onChange, ...input }: TypedTextProps) {
-  const [typed, setTyped] = useState(value);
-  const ask = useDebouncedCallback(onChange, 400);
-  // Navigating back changes the URL, and with it the text of the field.
-  useEffect(() => setTyped((now) => (now.trim() === value ? now : value)), [value]);
-  return (
-    <TextInput
-      {...input}
-      maxLength={253}
-      value={typed}
-      onChange={({ currentTarget }) => {
-        setTyped(currentTarget.value);
-        ask(currentTarget.value.trim());
-      }}
-    />
-  );
 }

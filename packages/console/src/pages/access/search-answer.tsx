@@ -9,6 +9,7 @@ import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { ShortTime } from "../../records/relative-time.tsx";
 import { type AccessSearch, circumstancesOf, destinationOf, type useAccessSearch } from "./access-search.ts";
+import { UsedConfiguration } from "./used-configuration.tsx";
 
 interface SearchAnswerProps {
   readonly query: AccessSearch;
@@ -53,6 +54,7 @@ export function SearchAnswer({ query, change }: SearchAnswerProps) {
         <Text>{t(`access.found.none.${of}`)}</Text>
       ) : (
         <Stack aria-busy={isPlaceholderData}>
+          <UsedConfiguration at={query.at} isCurrent />
           <Table.ScrollContainer
             minWidth={0}
             type="native"

@@ -6,6 +6,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { createPolicy, EmptyState } from "../../records/empty-list.tsx";
+import { LastChanged } from "../../records/last-changed.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLinks } from "../../records/record-link.tsx";
@@ -56,7 +57,7 @@ export function AdmissionRulePage() {
                   value: rule.hasTimeConstraint ? t("common.yes") : t("common.no"),
                 },
                 { label: t("common.created"), value: <RelativeTime at={rule.createdAt} /> },
-                { label: t("common.changed"), value: <RelativeTime at={rule.updatedAt} /> },
+                { label: t("common.changed"), value: <LastChanged record={rule} /> },
               ]}
             />
           </Panel>

@@ -9,6 +9,7 @@ import { RecordList } from "../../lists/record-list.tsx";
 import { formatDateTime, formatOwnZone, formatTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { absent } from "../../records/absent.tsx";
+import { formatActor } from "../../records/format-actor.ts";
 import { Kind } from "../../records/kind-icon.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
 import { pageOf } from "../../records/record-pages.ts";
@@ -16,7 +17,6 @@ import { WholeWords } from "../../records/whole-words.tsx";
 import { AuditExport } from "./audit-export.tsx";
 import type { Event } from "./event.ts";
 import { FollowLive } from "./follow-live.tsx";
-import { formatActor } from "./format-actor.ts";
 import { formatEvent, identifierOf } from "./format-operation.ts";
 import { formatTarget, nameOfTarget } from "./format-target.ts";
 

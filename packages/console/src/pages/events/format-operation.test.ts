@@ -20,6 +20,10 @@ test.each([
   ["updatePolicy", "policy", "Updated policy"],
   ["enterGatewayMaintenance", "gateway", "Started maintenance"],
   ["signIn", "session", "Signed in"],
+  // One passkey and one person, although the operations have more events or more people.
+  ["enrolPasskey", "passkey", "Enrolled passkey"],
+  ["enrolPasskey", "user", "Accepted invitation"],
+  ["createUsers", "user", "Invited user"],
   ["somethingNew", "policy", "Something new"],
 ])("the event %s of a %s is shown as %s", (operation, type, words) => {
   expect(formatEvent({ operation, target: sample("EventTarget", { type }) })).toBe(words);

@@ -44,8 +44,15 @@ export function formatEvent(event: Pick<Event, "operation" | "target" | "reverts
   return event.reverts === undefined ? words : t("events.revertBy", { operation: words });
 }
 
+/** Whether the operation is shown in other words for a target of this type, because an event concerns one record. */
+function isNamedFor(key: string): key is keyof typeof messages.ofTarget {
+  return Object.hasOwn(messages.ofTarget, key);
+}
+
 /** Formats the operation, or the creation of a record with its tenant. */
 function formatChange({ operation, target }: Pick<Event, "operation" | "target">): string {
+  const key = `${operation}-${target.type}`;
+  if (isNamedFor(key)) return t(`events.ofTarget.${key}`);
   if (!foundations.includes(operation) || target.type === "tenant") return formatPastOperation(operation);
   return formatPastOperation(`create ${target.type.replaceAll("-", " ")}`);
 }

@@ -19,12 +19,15 @@ type MyResource = ItemAt<"/tenants/my/access">;
 
 const pageSize = 20;
 /** A resource is available only through a connected device. */
-type State = MyResource["state"] | "allowed";
+type State = MyResource["state"] | "allowed" | "withoutDevice";
 
-const tones = { allowed: "idle", available: "good", blocked: "waiting", unavailable: "bad" } as const satisfies Record<
-  State,
-  Tone
->;
+const tones = {
+  allowed: "idle",
+  withoutDevice: "idle",
+  available: "good",
+  blocked: "waiting",
+  unavailable: "bad",
+} as const satisfies Record<State, Tone>;
 
 export function MyAccess() {
   const { data: devices } = useMyDevices();
@@ -115,7 +118,8 @@ function ResourceRow({ resource, device }: OfDevice & { readonly resource: MyRes
   const explanation = useId();
   const { id, name, addresses } = resource;
   const isConnected = device?.status === "Online";
-  const state: State = resource.state === "available" && !isConnected ? "allowed" : resource.state;
+  const notConnected: State = device === undefined ? "withoutDevice" : "allowed";
+  const state: State = resource.state === "available" && !isConnected ? notConnected : resource.state;
   return (
     <li className="my-resource-row">
       <div className="my-resource">

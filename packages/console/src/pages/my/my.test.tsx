@@ -189,6 +189,14 @@ test("commands have the public address, even if the page is open at another one"
   expect(screen.queryByText(/works only on the server’s own machine/)).toBeNull();
 });
 
+test("access of a person without a device is not called that of an offline one", async () => {
+  mockApi.answer("get", "/tenants/my/devices", []);
+  mockApi.answer("get", "/tenants/my/access", pageOf([wiki]));
+  openConsole("/my");
+  await screen.findByText(t("my.access.states.withoutDevice"));
+  expect(screen.queryByText(t("my.access.states.allowed"))).toBeNull();
+});
+
 test("nothing is available on a device that is offline", async () => {
   mockApi.answer("get", "/tenants/my/devices", [{ ...laptop, status: "Offline" }]);
   mockApi.answer("get", "/tenants/my/access", pageOf([wiki]));

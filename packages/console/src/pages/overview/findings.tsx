@@ -1,14 +1,15 @@
 /** Unreachable resources and unused policies, each with the reason and a link to its page. */
-import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
+import type { ResultOf } from "@gatehouse/client/calls";
 import { Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { unreachablePath, useFindings } from "../../records/access-findings.ts";
+import { formatUnreachable } from "../../records/format-unreachable.ts";
 import { RecordLink } from "../../records/record-link.tsx";
 import { Panel } from "../../records/record-page.tsx";
 import { Status } from "../../records/status.tsx";
-import { useFindings, useGateways } from "./overview-queries.ts";
+import { useGateways } from "./overview-queries.ts";
 import { More, QueryPanel } from "./query-panel.tsx";
 
 type Findings = ResultOf<"/tenants/access/findings", "get">;
@@ -36,7 +37,12 @@ export function UnreachableResources() {
                 <UnreachableResource key={resource.id} resource={resource} />
               ))}
             </ul>
-            <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
+            <Rest
+              count={count - Math.min(first.length, mostShown)}
+              to={unreachablePath}
+              examined={examined}
+              total={total}
+            />
           </Stack>
         )}
       </QueryPanel>
@@ -44,7 +50,6 @@ export function UnreachableResources() {
   );
 }
 
-/** A resource is reported with its first defect. A gateway that was never deployed would be the next one. */
 function UnreachableResource({ resource: { id, name, reason } }: { readonly resource: Resource }) {
   const { data: gateways = [] } = useGateways();
   const own = gateways.filter(({ resources = [] }) => resources.some((resource) => resource.id === id));
@@ -53,25 +58,6 @@ function UnreachableResource({ resource: { id, name, reason } }: { readonly reso
       {formatUnreachable(reason, own)}
     </Finding>
   );
-}
-
-type Gateway = ItemAt<"/tenants/gateways">;
-
-function formatUnreachable(reason: Resource["reason"], own: readonly Gateway[]): string {
-  const [first, ...others] = own;
-  const words = t(`overview.findings.resources.${reason}`);
-  if (first === undefined) return words;
-  if (own.every(({ status }) => status === "PENDING")) {
-    const values = { reason: words, count: own.length, gateways: formatList(own.map(({ name }) => name)) };
-    return reason === "gateways_offline"
-      ? t("overview.findings.resources.onlyNotDeployed", values)
-      : t("overview.findings.resources.notDeployed", values);
-  }
-  if (reason !== "gateways_offline" || others.length > 0) return words;
-  const { name, status } = first;
-  if (status === "MAINTENANCE") return t("overview.findings.resources.gateway_maintenance", { name });
-  if (status === "ERROR") return t("overview.findings.resources.gateway_error", { name });
-  return t("overview.findings.resources.gateway_offline", { name });
 }
 
 /** Stored addresses in blocked ranges. Few tenants have any, so the panel is hidden without them. */
@@ -164,14 +150,24 @@ function formatCount(kind: "resources" | "policies" | "closed", count: number, e
 
 interface RestProps {
   readonly count: number;
+  /** The list of all of them; absent if there is none. */
+  readonly to?: string;
   readonly examined: number;
   readonly total: number;
 }
 
-function Rest({ count, examined, total }: RestProps) {
+function Rest({ count, to, examined, total }: RestProps) {
   return (
     <>
-      {count > 0 && <Text c="dimmed">{t("common.andMore", { count })}</Text>}
+      {count > 0 && (
+        <Text c="dimmed">
+          {to === undefined ? (
+            t("common.andMore", { count })
+          ) : (
+            <RecordLink to={to}>{t("common.andMore", { count })}</RecordLink>
+          )}
+        </Text>
+      )}
       {examined < total && (
         <Text c="dimmed" size="sm">
           {t("overview.findings.examined", { examined, total })}

@@ -8,8 +8,6 @@ const devices = paged("/tenants/devices");
 const users = paged("/tenants/users");
 const resources = paged("/tenants/resources");
 const refreshMs = 15_000;
-/** Findings examine all policies, so they are polled less often than cheap queries. */
-const findingsRefreshMs = 60_000;
 /** Devices that are read, those that connected last first. */
 export const mostDevices = 100;
 
@@ -44,15 +42,6 @@ export function useResourceCount() {
     queryKey: [resources.path, "count"],
     queryFn: async ({ signal }) => (await resources.read({ limit: 1 }, signal)).total,
     enabled: usePermission("resources:read"),
-  });
-}
-
-export function useFindings() {
-  return useQuery({
-    queryKey: ["/tenants/access/findings"],
-    queryFn: ({ signal }) => api.get("/tenants/access/findings", { signal }),
-    refetchInterval: findingsRefreshMs,
-    enabled: usePermission("decisions:read"),
   });
 }
 

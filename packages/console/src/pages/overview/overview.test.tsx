@@ -56,7 +56,7 @@ test.each([
 
 test.each([
   ["ONLINE", 0, "good", t("overview.summary.works")],
-  ["OFFLINE", 2, "bad", /1 gateway is offline and 2 resources are unreachable$/],
+  ["OFFLINE", 2, "bad", "Needs attention: 1 gateway is offline and 2 resources are unreachable"],
 ] as const)(
   "the summary of a gateway that is %s and of %i unreachable resources",
   async (status, count, tone, text) => {
@@ -71,7 +71,10 @@ test.each([
     mockApi.answer("get", "/tenants/resources", pageOf([], 5));
     openConsole("/overview");
     const summary = await findPanel(t("overview.summary.title"));
-    expect(toneOf(await summary.findByText(text))).toBe(tone);
+    await waitFor(() => {
+      const verdict = document.querySelector(".summary .verdict [data-tone]");
+      expect([verdict?.textContent, verdict?.getAttribute("data-tone")]).toEqual([text, tone]);
+    });
     expect((await summary.findByRole("link", { name: /^Resources/ })).textContent).toBe("Resources5");
   },
 );
@@ -176,4 +179,19 @@ test("devices that wait for an administrator are part of what needs attention", 
   const panel = await findPanel(t("overview.devices.title"));
   const link = await panel.findByRole("link", { name: words });
   expect(link.getAttribute("href")).toBe("/console/device-approvals");
+});
+
+test("what needs attention leads to the list of the unreachable resources, also from those that are not shown", async () => {
+  const first = Array.from({ length: 8 }, (_, index) => ({
+    id: newId(),
+    name: `Wiki ${index}`,
+    reason: "no_gateways" as const,
+  }));
+  const unreachableResources = { count: 23, lookedAt: 23, total: 23, first };
+  mockApi.answer("get", "/tenants/access/findings", sample("AccessFindings", { unreachableResources }));
+  openConsole("/overview");
+  for (const name of [t("overview.summary.resources", { count: 23 }), t("common.andMore", { count: 17 })]) {
+    const link = await screen.findByRole("link", { name });
+    expect(link.getAttribute("href")).toBe("/console/resources?unreachable=1");
+  }
 });

@@ -1,13 +1,16 @@
 /** The first line of the overview: whether everything works, and how many records there are. */
 import { Anchor, Paper, Skeleton, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { formatList, formatNumber } from "../../messages/format.ts";
+import { Fragment } from "react";
+import { formatNumber, listParts } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
+import { RichText } from "../../messages/rich-text.tsx";
+import { unreachablePath, useFindings } from "../../records/access-findings.ts";
 import { useAwaitingCount } from "../../records/awaiting-devices.ts";
+import { RecordLink } from "../../records/record-link.tsx";
 import { Status } from "../../records/status.tsx";
 import {
   mostDevices,
-  useFindings,
   useGateways,
   useLastDevices,
   useResourceCount,
@@ -60,13 +63,15 @@ export function Summary() {
   ].filter(({ isLoading, value }) => isLoading || value !== undefined);
   if (numbers.length === 0) return null;
   const problems = [
-    ["gateways", gateways?.filter(({ status }) => status === "ERROR" || status === "OFFLINE").length ?? 0],
-    ["resources", findings?.unreachableResources.count ?? 0],
-    ["closed", findings?.closedAddresses.count ?? 0],
-    ["tests", tests?.summary.broken ?? 0],
-    ["approvals", awaiting],
+    ["gateways", "/gateways", gateways?.filter(({ status }) => status === "ERROR" || status === "OFFLINE").length ?? 0],
+    ["resources", unreachablePath, findings?.unreachableResources.count ?? 0],
+    ["closed", "/addresses", findings?.closedAddresses.count ?? 0],
+    ["tests", "/access-tests", tests?.summary.broken ?? 0],
+    ["approvals", "/device-approvals", awaiting],
   ] as const;
-  const found = problems.flatMap(([kind, count]) => (count === 0 ? [] : [t(`overview.summary.${kind}`, { count })]));
+  const found = problems.flatMap(([kind, to, count]) =>
+    count === 0 ? [] : [{ to, text: t(`overview.summary.${kind}`, { count }) }],
+  );
   const isEmpty = gateways?.length === 0 || findings?.unreachableResources.total === 0;
   return (
     <Paper withBorder p="md" component="section" aria-label={t("overview.summary.title")} className="summary">
@@ -76,7 +81,7 @@ export function Summary() {
         <div className="verdict">
           {found.length > 0 ? (
             <Status tone={found.length === 1 && awaiting > 0 ? "waiting" : "bad"}>
-              {t("overview.summary.problems", { problems: formatList(found) })}
+              <RichText message="overview.summary.problems" elements={{ problems: <Problems found={found} /> }} />
             </Status>
           ) : isEmpty ? (
             <Status tone="idle">{t("overview.summary.nothing")}</Status>
@@ -104,4 +109,28 @@ export function Summary() {
       </ul>
     </Paper>
   );
+}
+
+interface ProblemsProps {
+  readonly found: readonly { readonly to: string; readonly text: string }[];
+}
+
+/** Problems as one text, each with a link to the records that have it. */
+function Problems({ found }: ProblemsProps) {
+  const targets = found.map(({ to }) => to);
+  return listParts(found.map(({ text }) => text)).map(({ type, value }, index) => {
+    const to = type === "element" ? targets.shift() : undefined;
+    return (
+      // biome-ignore lint/suspicious/noArrayIndexKey: separators are equal, and the order is fixed
+      <Fragment key={index}>
+        {to === undefined ? (
+          value
+        ) : (
+          <RecordLink to={to} inText>
+            {value}
+          </RecordLink>
+        )}
+      </Fragment>
+    );
+  });
 }

@@ -5,6 +5,7 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { usePolicies } from "../../records/all-policies.ts";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { LastChanged } from "../../records/last-changed.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
@@ -61,7 +62,7 @@ function usePosition({ id, type }: Policy): string | undefined {
 
 function About({ policy }: { readonly policy: Policy }) {
   const position = usePosition(policy);
-  const { type, mode, action, description, rule, sourceIps, gateways, createdAt, updatedAt } = policy;
+  const { type, mode, action, description, rule, sourceIps, gateways, createdAt } = policy;
   return (
     <>
       <Panel title={t("common.about")}>
@@ -78,7 +79,7 @@ function About({ policy }: { readonly policy: Policy }) {
               : [{ label: t("policies.fields.mode"), value: modes.find(({ value }) => value === mode)?.label }]),
             { label: t("common.description"), value: description },
             { label: t("common.created"), value: <RelativeTime at={createdAt} /> },
-            { label: t("common.changed"), value: <RelativeTime at={updatedAt} /> },
+            { label: t("common.changed"), value: <LastChanged record={policy} /> },
           ]}
         />
       </Panel>

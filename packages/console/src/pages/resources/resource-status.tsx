@@ -1,12 +1,7 @@
 import { Text } from "@mantine/core";
 import { t } from "../../messages/i18n.ts";
+import { formatUnreachable, type GatewayState, type UnreachableReason } from "../../records/format-unreachable.ts";
 import { Status } from "../../records/status.tsx";
-
-interface GatewayState {
-  readonly name: string;
-  readonly status: string;
-  readonly lastOnline?: string;
-}
 
 interface ResourceStatusProps {
   readonly resource: {
@@ -14,10 +9,12 @@ interface ResourceStatusProps {
     readonly type: string;
     readonly gateways: readonly GatewayState[];
   };
+  /** The reason that the findings give; undefined if they were not read, or do not contain the resource. */
+  readonly found?: UnreachableReason | undefined;
 }
 
-/** Unreachable only if a gateway of it was online before. */
-export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways } }: ResourceStatusProps) {
+/** The words and colours are those of the overview. Without findings, only the gateways are known. */
+export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways }, found }: ResourceStatusProps) {
   // Policies decide for each connection whether it uses a gateway at all.
   if (type === "INTERNET") {
     return (
@@ -26,25 +23,14 @@ export function ResourceStatus({ resource: { status = "OFFLINE", type, gateways 
       </Text>
     );
   }
-  if (status === "ONLINE") return <Status tone="good">{t("resources.status.gatewayOnline")}</Status>;
-  if (gateways.length === 0) return <Status tone="idle">{t("resources.status.noGateway")}</Status>;
-  const wasOnline = gateways.some((gateway) => gateway.status !== "PENDING" || gateway.lastOnline !== undefined);
-  if (!wasOnline) return <Status tone="idle">{t("resources.status.notDeployed")}</Status>;
+  if (status === "ONLINE" && found === undefined) {
+    return <Status tone="good">{t("resources.status.gatewayOnline")}</Status>;
+  }
+  const reason = found ?? (gateways.length === 0 ? "no_gateways" : "gateways_offline");
   return (
     <span className="status-reason">
       <Status tone="bad">{t("resources.status.unreachable")}</Status>
-      <span>{formatNotOnline(gateways)}</span>
+      <span>{formatUnreachable(reason, gateways)}</span>
     </span>
   );
-}
-
-/** Why no gateway serves the resource, such as "Gateway Dublin office is in maintenance". */
-function formatNotOnline(gateways: readonly GatewayState[]): string {
-  const [only, ...others] = gateways;
-  if (only === undefined || others.length > 0) return t("resources.status.reasons.several");
-  const { name, status } = only;
-  if (status === "MAINTENANCE") return t("resources.status.reasons.maintenance", { name });
-  return status === "ERROR"
-    ? t("resources.status.reasons.error", { name })
-    : t("resources.status.reasons.offline", { name });
 }

@@ -5,6 +5,7 @@ import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import { AccessTab } from "../../records/access-tab.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
+import { LastChanged } from "../../records/last-changed.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { Facts, Panel, RecordPage } from "../../records/record-page.tsx";
@@ -47,7 +48,7 @@ export function ResourcePage() {
                 { label: t("common.description"), value: data.record.description },
                 { label: t("common.type"), value: formatResourceType(data.record.type) },
                 { label: t("common.created"), value: <RelativeTime at={data.record.createdAt} /> },
-                { label: t("common.changed"), value: <RelativeTime at={data.record.updatedAt} /> },
+                { label: t("common.changed"), value: <LastChanged record={data.record} /> },
               ]}
             />
           </Panel>

@@ -1,7 +1,9 @@
-import type { ItemAt } from "@gatehouse/client/calls";
-import { Text } from "@mantine/core";
-import { useNavigate } from "@tanstack/react-router";
+import type { ItemAt, ResultOf } from "@gatehouse/client/calls";
+import { Skeleton, Stack, Text } from "@mantine/core";
+import { useNavigate, useSearch } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { paged } from "../../app/api.ts";
+import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { nameColumn } from "../../lists/columns.tsx";
 import { unnamedFilter } from "../../lists/filters.ts";
@@ -9,6 +11,7 @@ import type { ListDefinition } from "../../lists/list-definition.ts";
 import { RecordList } from "../../lists/record-list.tsx";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { unreachableField, useFindings } from "../../records/access-findings.ts";
 import { orderGateways } from "../../records/gateway-order.ts";
 import { NewButton } from "../../records/new-button.tsx";
 import { idIn, RecordForm } from "../../records/record-form.tsx";
@@ -20,7 +23,9 @@ import { ResourceStatus } from "./resource-status.tsx";
 
 const shownAddresses = 2;
 
-const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
+type Resource = ItemAt<"/tenants/resources">;
+
+const definition: ListDefinition<Resource> = {
   source: paged("/tenants/resources"),
   noun: t("resources.noun"),
   search: { label: t("common.name"), by: "name" },
@@ -95,33 +100,80 @@ const definition: ListDefinition<ItemAt<"/tenants/resources">> = {
   },
 };
 
+/** No record has this id. */
+const nobody = "00000000-0000-0000-0000-000000000000";
+
+type Finding = ResultOf<"/tenants/access/findings", "get">["unreachableResources"]["first"][number];
+
+/** The list with a filter for the resources that the findings report, and their reasons. */
+function withFindings(found: readonly Finding[]): ListDefinition<Resource> {
+  const reasons = new Map(found.map(({ id, reason }) => [id, reason]));
+  return {
+    ...definition,
+    columns: definition.columns.map((column) =>
+      column.key === "status"
+        ? { ...column, cell: (resource) => <ResourceStatus resource={resource} found={reasons.get(resource.id)} /> }
+        : column,
+    ),
+    filters: [
+      ...(definition.filters ?? []),
+      {
+        field: unreachableField,
+        title: t("resources.status.unreachable"),
+        help: t("resources.status.unreachableHelp"),
+        kind: "switch",
+        parameter: "filter[id][in]",
+        toStored: () => [...reasons.keys()].join(",") || nobody,
+      },
+    ],
+  };
+}
+
 export function ResourcesListPage() {
   const navigate = useNavigate();
   const canReadGateways = usePermission("gateways:read");
+  const canDecide = usePermission("decisions:read");
+  const isAsked = useSearch({ strict: false, select: (search) => canDecide && unreachableField in search });
+  const findings = useFindings(isAsked);
+  const unreachable = findings.data?.unreachableResources;
+  const shown = useMemo(
+    () => (canDecide ? withFindings(unreachable?.first ?? []) : definition),
+    [canDecide, unreachable],
+  );
+  if (isAsked && findings.error !== null) return <ProblemNotice error={findings.error} retry={findings.refetch} />;
+  if (isAsked && unreachable === undefined) return <Skeleton height={420} aria-busy />;
+  const isCut = isAsked && unreachable !== undefined && unreachable.first.length < unreachable.count;
   return (
-    <RecordList
-      title={t("resources.title")}
-      definition={definition}
-      actions={
-        <NewButton
-          label={t("resources.create")}
-          permission="resources:write"
-          dialog={(close) => (
-            <RecordForm
-              title={t("resources.create")}
-              intro={
-                <RichText message="resources.createIntro" elements={{ link: <RecordLink to="/publish" inText /> }} />
-              }
-              fields={newFields(canReadGateways)}
-              initial={newResource}
-              submitLabel={t("common.create")}
-              plan={newResourceChanges}
-              saved={(answer) => void navigate({ to: `/resources/${idIn(answer)}` })}
-              close={close}
-            />
-          )}
-        />
-      }
-    />
+    <Stack>
+      <RecordList
+        title={t("resources.title")}
+        definition={shown}
+        actions={
+          <NewButton
+            label={t("resources.create")}
+            permission="resources:write"
+            dialog={(close) => (
+              <RecordForm
+                title={t("resources.create")}
+                intro={
+                  <RichText message="resources.createIntro" elements={{ link: <RecordLink to="/publish" inText /> }} />
+                }
+                fields={newFields(canReadGateways)}
+                initial={newResource}
+                submitLabel={t("common.create")}
+                plan={newResourceChanges}
+                saved={(answer) => void navigate({ to: `/resources/${idIn(answer)}` })}
+                close={close}
+              />
+            )}
+          />
+        }
+      />
+      {isCut && (
+        <Text c="dimmed">
+          {t("resources.status.unreachableFirst", { shown: unreachable.first.length, count: unreachable.count })}
+        </Text>
+      )}
+    </Stack>
   );
 }

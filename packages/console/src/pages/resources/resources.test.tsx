@@ -46,7 +46,7 @@ describe("the list of resources", () => {
     mockApi.answer("get", "/tenants/resources", pageOf([resource, sample("Resource", { name: "Printer" })]));
     openConsole("/resources");
     const row = await screen.findByRole("row", { name: /Printer/ });
-    expect(row.textContent).toContain(t("resources.status.noGateway"));
+    expect(row.textContent).toContain(t("overview.findings.resources.no_gateways"));
     expect(screen.getByRole("row", { name: /Wiki/ }).textContent).toContain("Berlin, Madrid");
   });
 

@@ -70,6 +70,7 @@ const definition: ListDefinition<ItemAt<"/tenants/users">> = {
       title: t("users.fields.role"),
       options: rolesByPrivilege.map((value) => ({ value, label: t(`records.roles.${value}`) })),
     },
+    { field: "groups.id", title: t("users.bulk.group"), kind: "group" },
     { ...notSeenFilter, help: t("users.notSeenHelp") },
     { ...unnamedFilter, isAdvanced: true },
   ],

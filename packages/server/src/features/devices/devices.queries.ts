@@ -43,6 +43,7 @@ const source: ListSource = {
     hardwareId: { value: "item.hardware_id" },
     active: { value: "item.active" },
     inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },
+    hasConnected: { value: "(item.last_connection IS NOT NULL)" },
     approval: { value: `CASE WHEN item.approval_pending THEN 'pending' END` },
     enrolmentKey: { value: "item.enrolment_key_id" },
     "user.id": { value: "item.user_id" },

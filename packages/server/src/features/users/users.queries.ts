@@ -86,6 +86,7 @@ const source: ListSource = {
     lastConnection: { value: "item.last_connection", nullable: true },
     status: { value: "item.status" },
     inactiveSince: { value: "coalesce(item.last_connection, item.created_at)" },
+    hasConnected: { value: "(item.last_connection IS NOT NULL)" },
     isNamedByPolicy: {
       value: `(EXISTS (SELECT FROM policies AS policy
                        WHERE policy.tenant_id = item.tenant_id AND NOT policy.is_default

@@ -65,12 +65,14 @@ interface Seen extends Listed {
 }
 
 const has = (records: readonly Listed[], id: string) => records.some((record) => record.id === id);
-const inactiveSince = ({ lastConnection, createdAt }: Seen) => lastConnection ?? createdAt;
+const connectionsOf = ({ lastConnection, createdAt }: Seen) => ({
+  inactiveSince: lastConnection ?? createdAt,
+  hasConnected: (lastConnection ?? null) !== null,
+});
 
 /** Values of fields that filters know but records do not show. */
 const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>> = {
-  listDevices: async (records) =>
-    (records as Seen[]).map((record) => ({ ...record, inactiveSince: inactiveSince(record) })),
+  listDevices: async (records) => (records as Seen[]).map((record) => ({ ...record, ...connectionsOf(record) })),
   listDeviceSessions: async (records) => {
     const users = (await everythingIn("/tenants/users")) as Seen[];
     const groups = new Map(users.map((user) => [user.id, user.groups]));
@@ -100,7 +102,7 @@ const unshown: Readonly<Record<string, (records: Listed[]) => Promise<Listed[]>>
     const policies = await policiesInTenant();
     return (records as Seen[]).map((record) => ({
       ...record,
-      inactiveSince: inactiveSince(record),
+      ...connectionsOf(record),
       isNamedByPolicy: policies.some(
         ({ users, groups, allUsers, allGroups }) =>
           allUsers === true ||

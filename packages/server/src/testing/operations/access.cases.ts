@@ -68,7 +68,7 @@ export const accessCases: readonly OperationCase[] = [
       return { query: { user: subject.id, device: deviceId, sourceIp, country } };
     },
   },
-  { operation: access.readAccessHistory, prepare: async () => ({}) },
+  { operation: access.readAccessHistory, prepare: async () => ({ query: { at: "2026-03-04T10:00:00Z" } }) },
   {
     operation: access.findAccessFindings,
     prepare: async (actors) => {

@@ -12,6 +12,7 @@ type Search = Readonly<Record<string, string | undefined>>;
 export function TryStep() {
   const reached = useReachedPath();
   const [asked, setAsked] = useState<Search>();
+  const [isTimeUnreadable, setTimeUnreadable] = useState(false);
   // Until a person asks something else, the question is about the first path that exists.
   const found: Search = {
     user: reached?.user.id,
@@ -24,8 +25,13 @@ export function TryStep() {
   const isComplete = (user !== "" || device !== "") && (byAddress ? address : resource) !== "";
   return (
     <Stack gap="sm">
-      <Question query={query} change={(next) => void setAsked((now) => ({ ...(now ?? found), ...next }))} />
-      {isComplete && (
+      <Question
+        query={query}
+        change={(next) => void setAsked((now) => ({ ...(now ?? found), ...next }))}
+        onTimeUnreadable={setTimeUnreadable}
+        isAlwaysCurrent
+      />
+      {isComplete && !isTimeUnreadable && (
         <DecisionAnswer
           query={query}
           allowed={(policy) =>

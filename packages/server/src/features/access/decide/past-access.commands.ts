@@ -27,8 +27,13 @@ export async function listPastAccess(call: Call<typeof operations.listPastAccess
 }
 
 export async function readAccessHistory(call: Call<typeof operations.readAccessHistory>): Promise<Outcome> {
-  const { begins } = await call.read((tx) => readHistoryBounds(tx, call.now));
-  const body: AccessHistory = begins === null ? {} : { begins };
+  const at = new Date(circumstancesOf(call).now);
+  const { begins, held } = await call.read((tx) => readHistoryBounds(tx, at));
+  const body: AccessHistory = {
+    ...(begins === null ? {} : { begins }),
+    at: at.toISOString(),
+    ...(held === null ? {} : { generation: held }),
+  };
   return report(body);
 }
 
@@ -53,7 +58,7 @@ function* pageOfAccess(
 type PastCall = Call<typeof operations.listPastAccess>;
 
 /** @throws AppError invalid_parameter */
-function circumstancesOf(call: PastCall): PastQuestion["circumstances"] {
+function circumstancesOf(call: Pick<PastCall, "queryParameter" | "now">): PastQuestion["circumstances"] {
   const [time, sourceIp, country] = ["at", "sourceIp", "country"].map((name) => call.queryParameter(name));
   if (country !== undefined && !/^[A-Z]{2}$/.test(country)) {
     throw invalid("country", "must be two capital letters, such as DE");

@@ -110,6 +110,26 @@ test("the start of the history is the earliest time for which access can be list
   expect((await ask({ user: "owner@example.com", at: before })).body.code).toBe("before_history");
 });
 
+test("names the generation in force at a time, and the current one", async () => {
+  const historyAt = async (query: string) => (await tenant.client.must.get(`/tenants/access/history${query}`)).body;
+  const changes = await tenant.client.must.get(
+    `/tenants/events?filter[createdAt][lte]=${at(1)}&sort=-position&limit=1`,
+  );
+  const [change] = changes.body.data;
+  expect(await historyAt(`?at=${at(1)}`)).toMatchObject({ at: at(1), generation: change.generation });
+  const now = await historyAt("");
+  expect(now.at).toBe(clock.now().toISOString());
+  expect(now.generation).toBeGreaterThan(change.generation);
+  expect((await ask({ user: network.ann.id, at: now.at })).status).toBe(200);
+  expect(await historyAt(`?at=${beginning}`)).not.toHaveProperty("generation");
+});
+
+test.each([["yesterday"], ["9999-01-01T00:00Z"]])("the history has no generation at %s", async (time) => {
+  const { status, body } = await tenant.client.get(`/tenants/access/history?at=${time}`);
+  expect({ status, code: body.code }).toEqual({ status: 400, code: "invalid_parameter" });
+  expect(body.errors).toMatchObject([{ pointer: "at" }]);
+});
+
 test.each([
   [{}, "user"],
   [{ user: "ann@example.com", at: "9999-01-01T00:00Z" }, "at"],

@@ -1,8 +1,8 @@
-import { uncapitalize } from "../../messages/format.ts";
-import { t } from "../../messages/i18n.ts";
-import type { Event } from "./event.ts";
+import type { ItemAt } from "@gatehouse/client/calls";
+import { uncapitalize } from "../messages/format.ts";
+import { t } from "../messages/i18n.ts";
 
-type Actor = Event["actor"];
+type Actor = ItemAt<"/tenants/events">["actor"];
 
 /** Such as "ann@example.com" for a person, "Terraform (API key)", or "System". */
 export function formatActor({ type, name }: Actor): string {
