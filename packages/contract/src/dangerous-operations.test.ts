@@ -4,7 +4,7 @@
  */
 import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
-import { isWrite, type Operation } from "./operation.ts";
+import { isAlwaysDangerous, isWrite, type Operation } from "./operation.ts";
 import { operations } from "./operations/all.ts";
 import { Gateway } from "./records/gateway.ts";
 
@@ -75,7 +75,7 @@ function responseOf({ success }: Operation): TSchema | undefined {
   return "body" in success ? success.body : undefined;
 }
 
-/** The fields because of which the operation must be declared. */
+/** The fields because of which the operation must be declared, by their paths. */
 function suspects(operation: Operation): readonly string[] {
   if (operation.access === "operator") return [];
   const response = responseOf(operation);
@@ -93,9 +93,10 @@ function declarations(): string {
     operations
       .filter((operation) => operation[reason] !== undefined)
       .map((operation) => {
-        const { id, dangerousWith } = operation;
-        const condition = reason === "dangerous" && dangerousWith !== undefined ? ` with ${dangerousWith}` : "";
-        return `  ${`${id}${condition}`.padEnd(28)} ${operation[reason]}`;
+        const { id, dangerousWith = [], dangerousIf } = operation;
+        const fields = dangerousWith.length === 0 ? "" : ` [with ${dangerousWith.join(", ")}]`;
+        const condition = dangerousIf === undefined ? "" : ` [if ${dangerousIf}]`;
+        return `  ${id.padEnd(28)} ${operation[reason]}${reason === "dangerous" ? fields + condition : ""}`;
       });
   return `${[
     "The operations that require a recent authentication, with the reason. Generated from the declarations of operations;",
@@ -117,12 +118,19 @@ test("the declarations match the reviewed dangerous-operations.txt", async () =>
 
 describe("an operation", () => {
   test.each(operations.map((operation) => [operation.id, operation] as const))("%s is declared", (_, operation) => {
-    const { dangerous, dangerousWith, harmless } = operation;
-    const found = suspects(operation);
-    if (found.length > 0) expect(dangerous ?? harmless, found.join(", ")).toBeTypeOf("string");
+    const { dangerous, dangerousWith = [], dangerousIf, harmless } = operation;
+    const found = isAlwaysDangerous(operation)
+      ? []
+      : suspects(operation).filter(
+          (path) => !dangerousWith.some((field) => path === `body/${field}` || path.startsWith(`body/${field}/`)),
+        );
+    // A field that makes the operation dangerous does not excuse the others.
+    if (found.length > 0) expect(harmless, found.join(", ")).toBeTypeOf("string");
     else expect(harmless, "the declaration has no cause").toBeUndefined();
-    // A field that makes the operation dangerous leaves the other suspects harmless.
-    if (dangerous !== undefined && dangerousWith === undefined) expect(harmless).toBeUndefined();
-    for (const reason of [dangerous, harmless]) expect(reason ?? "it is a clause").toMatch(/^[a-z].*[^.]$/);
+    for (const field of dangerousWith)
+      expect(fieldsOf(operation.body ?? {}).map(({ path }) => path)).toContain(`/${field}`);
+    expect(dangerousWith.length === 0 || dangerousIf === undefined).toBe(true);
+    for (const clause of [dangerous, dangerousIf, harmless])
+      expect(clause ?? "it is a clause").toMatch(/^[a-z].*[^.]$/);
   });
 });

@@ -443,7 +443,7 @@ export interface paths {
          *
          *     Requires a key with the permission `users:write`.
          *
-         *     With `notify`, people must have authenticated in the last 15 minutes, because it sends an enrolment link, which outlives the session. Requests with an API key are exempt.
+         *     People must have authenticated in the last 15 minutes, because the user can sign in with an identity provider, or with the link that `notify` sends. Requests with an API key are exempt.
          */
         readonly post: operations["createUsers"];
         readonly delete?: never;
@@ -526,6 +526,8 @@ export interface paths {
          * @description Restores the status from before the deactivation. Enrolment links stay revoked. A pending user needs a new link: `POST /tenants/users/{id}/enrolment-links`.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the user's devices and sign-in methods work again. Requests with an API key are exempt.
          */
         readonly post: operations["reactivateUser"];
         readonly delete?: never;
@@ -549,7 +551,7 @@ export interface paths {
          *
          *     Requires a key with the permission `users:write`.
          *
-         *     With `notify`, people must have authenticated in the last 15 minutes, because it sends an enrolment link, which outlives the session. Requests with an API key are exempt.
+         *     People must have authenticated in the last 15 minutes, because the user can sign in with an identity provider, or with the link that `notify` sends. Requests with an API key are exempt.
          */
         readonly post: operations["inviteUser"];
         readonly delete?: never;
@@ -892,6 +894,8 @@ export interface paths {
          * @description The device stays cut off while its user is deactivated. Reactivating a device that waits for approval approves it.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     If the device does not wait for approval, people must have authenticated in the last 15 minutes, because the device's key opens the tunnel again. Requests with an API key are exempt.
          */
         readonly post: operations["reactivateDevice"];
         readonly delete?: never;
@@ -1243,6 +1247,8 @@ export interface paths {
          * @description Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.
          *
          *     Requires a key with the permission `gateways:write`.
+         *
+         *     With `resolvers`, `domains` or `networks`, people must have authenticated in the last 15 minutes, because they decide which addresses the names of private resources open. Requests with an API key are exempt.
          */
         readonly put: operations["replaceGatewaySettings"];
         readonly post?: never;
