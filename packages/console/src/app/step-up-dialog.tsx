@@ -1,6 +1,6 @@
 /** Asks a person to confirm a dangerous operation. The page keeps its input. */
 import { Anchor, Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
-import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
 import { Fingerprint } from "lucide-react";
 import { type FormEvent, useEffect, useState, useSyncExternalStore } from "react";
 import { t } from "../messages/i18n.ts";
@@ -32,7 +32,16 @@ export function StepUpDialog() {
   );
 }
 
+/** Ends the wait of the requests. Reads gateways again, because the person can now see their tokens. */
+function confirmed(queryClient: QueryClient): void {
+  endConfirmation(true);
+  void queryClient.invalidateQueries({
+    predicate: ({ queryKey }) => String(queryKey[0]).startsWith("/tenants/gateways"),
+  });
+}
+
 function Confirmation() {
+  const queryClient = useQueryClient();
   const { data: session } = useQuery(sessionQuery);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -45,7 +54,7 @@ function Confirmation() {
     setError(undefined);
     try {
       await confirmIdentity();
-      endConfirmation(true);
+      confirmed(queryClient);
     } catch (problem) {
       setError(isRefusedByBrowser(problem) ? new Error(t("signIn.stepUp.noPasskey")) : problem);
     } finally {
@@ -116,7 +125,7 @@ function Recovery({ personId, back }: RecoveryProps) {
       if (recovered.user?.id !== personId) return globalThis.location.reload();
       const { recoveryCode: _shown, ...session } = recovered;
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      endConfirmation(true);
+      confirmed(queryClient);
     };
     return (
       <Stack>
@@ -184,7 +193,7 @@ function useConfirmationElsewhere(isAwaited: boolean, before: string | undefined
       const session = await readSession().catch(() => undefined);
       if (stopped || !session || session.authenticatedAt === before) return;
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      endConfirmation(true);
+      confirmed(queryClient);
     };
     const timer = setInterval(() => void poll(), pollMs);
     return () => {
