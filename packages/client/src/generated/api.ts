@@ -705,6 +705,8 @@ export interface paths {
          * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group. Setting `isSamlDefaultGroup` on a group clears the field on the previous default group; there is no other way to clear it. The caller must hold the permissions of each role that the request adds or removes. To change `idpMapping` or set `isSamlDefaultGroup`, the caller must hold the permissions of all roles of the group.
          *
          *     Requires a key with the permission `groups:write`.
+         *
+         *     With `deviceSessionLifetime`, people must have authenticated in the last 15 minutes, because the lifetime decides how long devices are trusted. Requests with an API key are exempt.
          */
         readonly put: operations["updateGroup"];
         readonly post?: never;
@@ -2360,7 +2362,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End a session
-         * @description The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.
+         * @description The next request in the session gets 401, on every replica. The sessions of programs that were approved in it end too. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -4181,7 +4183,7 @@ export interface components {
             readonly status: "PENDING" | "ONLINE" | "OFFLINE" | "MAINTENANCE" | "ERROR";
             /** @description Why the status is ERROR. */
             readonly error?: string;
-            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes. */
+            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes, and see it only in answers to reads and to operations that require this authentication. */
             readonly token: string;
             /**
              * Format: date-time

@@ -223,7 +223,7 @@ export class Call<O extends Operation> {
 
   /**
    * The permissions that decide which secrets the answer shows: those that the caller holds, without `gateways:token`
-   * for people who have not authenticated recently.
+   * for people who have not authenticated recently, and for people in replies that are not dangerous.
    */
   get shownPermissions(): ReadonlySet<Permission> {
     return this.#options.shownPermissions;
