@@ -1,6 +1,6 @@
 /** Asks a person to confirm a dangerous operation. The page keeps its input. */
 import { Anchor, Button, Code, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
-import { type QueryClient, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Fingerprint } from "lucide-react";
 import { type FormEvent, useEffect, useState, useSyncExternalStore } from "react";
 import { t } from "../messages/i18n.ts";
@@ -32,16 +32,7 @@ export function StepUpDialog() {
   );
 }
 
-/** Ends the wait of the requests. Reads gateways again, because the person can now see their tokens. */
-function confirmed(queryClient: QueryClient): void {
-  endConfirmation(true);
-  void queryClient.invalidateQueries({
-    predicate: ({ queryKey }) => String(queryKey[0]).startsWith("/tenants/gateways"),
-  });
-}
-
 function Confirmation() {
-  const queryClient = useQueryClient();
   const { data: session } = useQuery(sessionQuery);
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
@@ -54,7 +45,7 @@ function Confirmation() {
     setError(undefined);
     try {
       await confirmIdentity();
-      confirmed(queryClient);
+      endConfirmation(true);
     } catch (problem) {
       setError(isRefusedByBrowser(problem) ? new Error(t("signIn.stepUp.noPasskey")) : problem);
     } finally {
@@ -125,7 +116,7 @@ function Recovery({ personId, back }: RecoveryProps) {
       if (recovered.user?.id !== personId) return globalThis.location.reload();
       const { recoveryCode: _shown, ...session } = recovered;
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      confirmed(queryClient);
+      endConfirmation(true);
     };
     return (
       <Stack>
@@ -193,7 +184,7 @@ function useConfirmationElsewhere(isAwaited: boolean, before: string | undefined
       const session = await readSession().catch(() => undefined);
       if (stopped || !session || session.authenticatedAt === before) return;
       queryClient.setQueryData(sessionQuery.queryKey, session);
-      confirmed(queryClient);
+      endConfirmation(true);
     };
     const timer = setInterval(() => void poll(), pollMs);
     return () => {

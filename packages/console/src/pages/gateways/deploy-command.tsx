@@ -8,7 +8,7 @@ import {
   tokenUpdateSnippets,
 } from "@gatehouse/contract/deployment-snippets";
 import { Button, Group, Loader, Skeleton, Stack, Tabs, Text } from "@mantine/core";
-import { useQuery } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { CopyText } from "../../app/copy.tsx";
 import { installationQuery, isLoopback } from "../../app/installation.ts";
@@ -122,12 +122,16 @@ export function DeployCommand({ gateway, purpose = "deploy" }: DeployCommandProp
   );
 }
 
-/** Asks for a confirmation, after which gateways are read again. */
+/** Reads the token again after the person has confirmed. */
 function ConfirmationForToken() {
+  const client = useQueryClient();
+  const confirm = async () => {
+    if (await nextConfirmation()) await client.invalidateQueries();
+  };
   return (
     <Stack gap="sm" align="start">
       <Text c="dimmed">{t("gateways.deploy.hiddenToken")}</Text>
-      <Button size="xs" variant="default" onClick={() => void nextConfirmation()}>
+      <Button size="xs" variant="default" onClick={() => void confirm()}>
         {t("gateways.deploy.confirm")}
       </Button>
     </Stack>

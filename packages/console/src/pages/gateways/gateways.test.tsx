@@ -243,32 +243,6 @@ describe("the page of a gateway", () => {
     );
   });
 
-  test("shows the command after a confirmation for another request, even if that request fails", async () => {
-    mockApi.signInPerson(permissions);
-    mockApi.acceptRecoveryCodes("next-recovery-code");
-    let isConfirmed = false;
-    mockApi.answer("get", "/tenants/gateways/{id}", () => ({
-      ...gateway,
-      status: "PENDING" as const,
-      token: isConfirmed ? "the-token" : "<redacted>",
-    }));
-    mockApi.answer("post", "/tenants/gateways/{id}/reset-key", () =>
-      problem(isConfirmed ? "not_found" : "recent_authentication_required"),
-    );
-    const user = openConsole(`/gateways/${id}`);
-    const label = t("gateways.steps.resetKey.label");
-    await screen.findByRole("button", { name: t("gateways.deploy.confirm") });
-    await chooseAction(user, t("common.more"), label);
-    await findDialog(t("gateways.steps.title", { step: label, name: "Berlin" }));
-    await click(user, label);
-    await click(user, t("signIn.page.recovery"));
-    await fill(user, t("signIn.page.recoveryCode"), "code");
-    await click(user, t("signIn.stepUp.confirmWithCode"));
-    isConfirmed = true;
-    await click(user, t("signIn.page.saved"));
-    await waitFor(() => expect(screen.queryByText(t("gateways.deploy.hiddenToken"))).toBeNull());
-  });
-
   test("says who can read the token if the key cannot", async () => {
     mockApi.signInPerson(permissions.filter((permission) => permission !== "gateways:token"));
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "PENDING", token: "<redacted>" });
