@@ -2,45 +2,10 @@
  * Every operation that seems to create or show a credential, or to give an outside address data, is declared dangerous
  * or harmless (docs/decisions/0279-what-outlives-a-session.md).
  */
-import type { TSchema } from "typebox";
 import { describe, expect, test } from "vitest";
-import { isWrite, type Operation } from "./operation.ts";
+import { isAlwaysDangerous, isWrite, type Operation } from "./operation.ts";
 import { operations } from "./operations/all.ts";
-import { Gateway } from "./records/gateway.ts";
-
-/** A field of a request or a response, by its path. */
-interface Field {
-  readonly path: string;
-  readonly name: string;
-  readonly schema: TSchema;
-}
-
-function fieldsOf(schema: TSchema, path = ""): readonly Field[] {
-  const {
-    properties = {},
-    items,
-    anyOf = [],
-    oneOf = [],
-    allOf = [],
-    additionalProperties,
-  } = schema as {
-    readonly properties?: Readonly<Record<string, TSchema>>;
-    readonly items?: TSchema;
-    readonly anyOf?: readonly TSchema[];
-    readonly oneOf?: readonly TSchema[];
-    readonly allOf?: readonly TSchema[];
-    readonly additionalProperties?: TSchema | boolean;
-  };
-  const parts = [...anyOf, ...oneOf, ...allOf, ...(items === undefined ? [] : [items])];
-  if (typeof additionalProperties === "object") parts.push(additionalProperties);
-  return [
-    ...Object.entries(properties).flatMap(([name, inner]) => [
-      { path: `${path}/${name}`, name, schema: inner },
-      ...fieldsOf(inner, `${path}/${name}`),
-    ]),
-    ...parts.flatMap((part) => fieldsOf(part, path)),
-  ];
-}
+import { type Field, fieldsOf, isGatewayToken, responseOf } from "./schema-fields.ts";
 
 const words = (name: string) =>
   name
@@ -62,20 +27,17 @@ const others = new Set([
   "next_token",
 ]);
 
-/** Tokens of gateways are shown to people with a recent authentication only, so reading a gateway is not dangerous. */
-const isShownToRecentOnly = ({ schema }: Field) => schema === Gateway.properties.token;
+/** A body of any kind, such as that of a request inside the request, can contain everything. */
+const isUnknown = ({ schema }: Field) =>
+  !["type", "anyOf", "oneOf", "allOf", "const", "enum"].some((keyword) => keyword in schema);
 
+/** Tokens of gateways are shown to people with a recent authentication only, so reading a gateway is not dangerous. */
 const isCredential = (field: Field) =>
-  hasWord(field, credentials) && !others.has(field.name) && !isShownToRecentOnly(field);
+  isUnknown(field) || (hasWord(field, credentials) && !others.has(field.name) && !isGatewayToken(field));
 const isGiven = (field: Field) => isCredential(field) || hasWord(field, receivers);
 const isPublic = ({ name }: Field) => words(name).includes("public");
 
-function responseOf({ success }: Operation): TSchema | undefined {
-  if (success.kind === "page" || success.kind === "array") return success.item;
-  return "body" in success ? success.body : undefined;
-}
-
-/** The fields because of which the operation must be declared. */
+/** The fields because of which the operation must be declared, by their paths. */
 function suspects(operation: Operation): readonly string[] {
   if (operation.access === "operator") return [];
   const response = responseOf(operation);
@@ -93,9 +55,10 @@ function declarations(): string {
     operations
       .filter((operation) => operation[reason] !== undefined)
       .map((operation) => {
-        const { id, dangerousWith } = operation;
-        const condition = reason === "dangerous" && dangerousWith !== undefined ? ` with ${dangerousWith}` : "";
-        return `  ${`${id}${condition}`.padEnd(28)} ${operation[reason]}`;
+        const { id, dangerousWith = [], dangerousIf } = operation;
+        const fields = dangerousWith.length === 0 ? "" : ` [with ${dangerousWith.join(", ")}]`;
+        const condition = dangerousIf === undefined ? "" : ` [if ${dangerousIf}]`;
+        return `  ${id.padEnd(28)} ${operation[reason]}${reason === "dangerous" ? fields + condition : ""}`;
       });
   return `${[
     "The operations that require a recent authentication, with the reason. Generated from the declarations of operations;",
@@ -117,12 +80,19 @@ test("the declarations match the reviewed dangerous-operations.txt", async () =>
 
 describe("an operation", () => {
   test.each(operations.map((operation) => [operation.id, operation] as const))("%s is declared", (_, operation) => {
-    const { dangerous, dangerousWith, harmless } = operation;
-    const found = suspects(operation);
-    if (found.length > 0) expect(dangerous ?? harmless, found.join(", ")).toBeTypeOf("string");
+    const { dangerous, dangerousWith = [], dangerousIf, harmless } = operation;
+    const found = isAlwaysDangerous(operation)
+      ? []
+      : suspects(operation).filter(
+          (path) => !dangerousWith.some((field) => path === `body/${field}` || path.startsWith(`body/${field}/`)),
+        );
+    // A field that makes the operation dangerous does not excuse the others.
+    if (found.length > 0) expect(harmless, found.join(", ")).toBeTypeOf("string");
     else expect(harmless, "the declaration has no cause").toBeUndefined();
-    // A field that makes the operation dangerous leaves the other suspects harmless.
-    if (dangerous !== undefined && dangerousWith === undefined) expect(harmless).toBeUndefined();
-    for (const reason of [dangerous, harmless]) expect(reason ?? "it is a clause").toMatch(/^[a-z].*[^.]$/);
+    for (const field of dangerousWith)
+      expect(fieldsOf(operation.body ?? {}).map(({ path }) => path)).toContain(`/${field}`);
+    expect(dangerousWith.length === 0 || dangerousIf === undefined).toBe(true);
+    for (const clause of [dangerous, dangerousIf, harmless])
+      expect(clause ?? "it is a clause").toMatch(/^[a-z].*[^.]$/);
   });
 });

@@ -118,8 +118,16 @@ export interface Operation {
    * what outlives the session, or cannot be undone (docs/decisions/0279). Requests with an API key are exempt.
    */
   readonly dangerous?: string;
-  /** The operation is dangerous only if its body, or an item of it, has this field with another value than false. */
-  readonly dangerousWith?: string;
+  /**
+   * The operation is dangerous only if its body, or an item of it, has one of these fields with another value than
+   * false.
+   */
+  readonly dangerousWith?: readonly string[];
+  /**
+   * The operation is dangerous only if this is true of the record, as a clause after "if". Its command decides this,
+   * and calls `requireRecentAuthentication`.
+   */
+  readonly dangerousIf?: string;
   /**
    * Why the operation is not dangerous although its request or response seems to contain a credential, or an address
    * that gets data. As the end of a sentence.
@@ -218,18 +226,26 @@ export function refusesOtherMediaTypes({ path }: Operation): boolean {
 }
 
 /** Whether a person must have authenticated recently to call the operation, with every body. */
-export function isAlwaysDangerous({ dangerous, dangerousWith }: Operation): boolean {
-  return dangerous !== undefined && dangerousWith === undefined;
+export function isAlwaysDangerous({ dangerous, dangerousWith, dangerousIf }: Operation): boolean {
+  return dangerous !== undefined && dangerousWith === undefined && dangerousIf === undefined;
 }
 
-/** Whether a person must have authenticated recently to call the operation with this body. */
-export function isDangerous({ dangerous, dangerousWith }: Operation, body: unknown): boolean {
-  if (dangerous === undefined || dangerousWith === undefined) return dangerous !== undefined;
+/** Whether a person must have authenticated recently to call the operation with this body, for every record. */
+export function isDangerous(declaration: Operation, body: unknown): boolean {
+  const { dangerousWith } = declaration;
+  if (dangerousWith === undefined) return isAlwaysDangerous(declaration);
   const items: readonly unknown[] = Array.isArray(body) ? body : [body];
-  return items.some((item) => {
-    const value = typeof item === "object" && item !== null ? Reflect.get(item, dangerousWith) : undefined;
-    return value !== undefined && value !== false;
-  });
+  return items.some((item) =>
+    dangerousWith.some((field) => {
+      const value = typeof item === "object" && item !== null ? Reflect.get(item, field) : undefined;
+      return value !== undefined && value !== false;
+    }),
+  );
+}
+
+/** Whether a person may have to authenticate again to call the operation with this body, depending on the record. */
+export function mayBeDangerous(declaration: Operation, body: unknown): boolean {
+  return declaration.dangerousIf !== undefined || isDangerous(declaration, body);
 }
 
 /**

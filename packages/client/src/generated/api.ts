@@ -443,7 +443,7 @@ export interface paths {
          *
          *     Requires a key with the permission `users:write`.
          *
-         *     With `notify`, people must have authenticated in the last 15 minutes, because it sends an enrolment link, which outlives the session. Requests with an API key are exempt.
+         *     People must have authenticated in the last 15 minutes, because the user can sign in with an identity provider, or with the link that `notify` sends. Requests with an API key are exempt.
          */
         readonly post: operations["createUsers"];
         readonly delete?: never;
@@ -526,6 +526,8 @@ export interface paths {
          * @description Restores the status from before the deactivation. Enrolment links stay revoked. A pending user needs a new link: `POST /tenants/users/{id}/enrolment-links`.
          *
          *     Requires a key with the permission `users:write`.
+         *
+         *     People must have authenticated in the last 15 minutes, because the user's devices and sign-in methods work again. Requests with an API key are exempt.
          */
         readonly post: operations["reactivateUser"];
         readonly delete?: never;
@@ -549,7 +551,7 @@ export interface paths {
          *
          *     Requires a key with the permission `users:write`.
          *
-         *     With `notify`, people must have authenticated in the last 15 minutes, because it sends an enrolment link, which outlives the session. Requests with an API key are exempt.
+         *     People must have authenticated in the last 15 minutes, because the user can sign in with an identity provider, or with the link that `notify` sends. Requests with an API key are exempt.
          */
         readonly post: operations["inviteUser"];
         readonly delete?: never;
@@ -703,6 +705,8 @@ export interface paths {
          * @description Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group. Setting `isSamlDefaultGroup` on a group clears the field on the previous default group; there is no other way to clear it. The caller must hold the permissions of each role that the request adds or removes. To change `idpMapping` or set `isSamlDefaultGroup`, the caller must hold the permissions of all roles of the group.
          *
          *     Requires a key with the permission `groups:write`.
+         *
+         *     With `deviceSessionLifetime`, people must have authenticated in the last 15 minutes, because the lifetime decides how long devices are trusted. Requests with an API key are exempt.
          */
         readonly put: operations["updateGroup"];
         readonly post?: never;
@@ -892,6 +896,8 @@ export interface paths {
          * @description The device stays cut off while its user is deactivated. Reactivating a device that waits for approval approves it.
          *
          *     Requires a key with the permission `devices:write`.
+         *
+         *     If the device does not wait for approval, people must have authenticated in the last 15 minutes, because the device's key opens the tunnel again. Requests with an API key are exempt.
          */
         readonly post: operations["reactivateDevice"];
         readonly delete?: never;
@@ -1243,6 +1249,8 @@ export interface paths {
          * @description Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.
          *
          *     Requires a key with the permission `gateways:write`.
+         *
+         *     With `resolvers`, `domains` or `networks`, people must have authenticated in the last 15 minutes, because they decide which addresses the names of private resources open. Requests with an API key are exempt.
          */
         readonly put: operations["replaceGatewaySettings"];
         readonly post?: never;
@@ -2354,7 +2362,7 @@ export interface paths {
         readonly post?: never;
         /**
          * End a session
-         * @description The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.
+         * @description The next request in the session gets 401, on every replica. The sessions of programs that were approved in it end too. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.
          *
          *     Requires a key of the tenant. Each change also requires the permission of its own operation.
          */
@@ -4182,7 +4190,7 @@ export interface components {
             readonly status: "PENDING" | "ONLINE" | "OFFLINE" | "MAINTENANCE" | "ERROR";
             /** @description Why the status is ERROR. */
             readonly error?: string;
-            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes. */
+            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes, and see it only in answers to reads and to operations that require this authentication. */
             readonly token: string;
             /**
              * Format: date-time

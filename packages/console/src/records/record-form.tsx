@@ -39,8 +39,12 @@ interface RecordFormProps {
 /** How the form is saved. */
 type Saving =
   | {
-      /** @param etag of the edited version; empty for a new record */
-      readonly submit: (values: Values, etag: string) => Promise<unknown>;
+      /**
+       * @param etag of the edited version; empty for a new record
+       *
+       * @param before the stored values
+       */
+      readonly submit: (values: Values, etag: string, before: Values) => Promise<unknown>;
       readonly plan?: never;
       readonly changesAccess?: never;
       readonly saved?: never;
@@ -133,7 +137,7 @@ export function RecordForm(props: RecordFormProps & Saving) {
       if (submit !== undefined) {
         // A successful submission may navigate to the record.
         unsaved.release();
-        await submit(given, etag);
+        await submit(given, etag, before);
       }
       await queryClient.invalidateQueries();
       end();

@@ -13,6 +13,7 @@ export const applyChanges = operation({
   description:
     "Performs the changes one after another in one transaction: either all of them or none. Each change is subject to the rules and the permission of its own operation, and has its own audit entries. All entries belong to one generation. A change can refer to a record that an earlier change creates: `as` gives the record a name, and `@name` takes the place of its id. Enforced access tests are decided once, after the last change. The first change that is rejected determines the error response, with a pointer into `/changes`. `If-Match` takes the tenant's generation, such as that of a preview, and the ETag of the response is the new one; `ifMatch` of a change takes the ETag of its record. Reads, operations that show a secret once and applying a configuration cannot be part of a set. If a change is dangerous, people must have authenticated in the last 15 minutes. The body can have at most 4 MiB, and each change at most as much as its own operation allows.",
   access: "any-key",
+  harmless: "it requires what its changes require, and shows people no tokens of gateways",
   changesAccess: true,
   conditional: true,
   refusedInSets: "a change set cannot contain another",

@@ -26,6 +26,7 @@ export const planConfiguration = operation({
   description:
     "Returns the changes that applying the document would make. Stores nothing. Requires read permission for each kind of record in the document. The body can have at most 32 MiB.",
   access: "configuration:read",
+  harmless: "it shows fields of the document, which contains no credentials",
   wholeTenant: true,
   body: Configuration,
   bodyLimitBytes: configurationLimitBytes,

@@ -120,6 +120,8 @@ export const reactivateDevice = operation({
   description:
     "The device stays cut off while its user is deactivated. Reactivating a device that waits for approval approves it.",
   access: "devices:write",
+  dangerous: "the device's key opens the tunnel again",
+  dangerousIf: "the device does not wait for approval",
   changesAccess: true,
   parameters: { id: "uuid" },
   success: { status: 201, kind: "record", body: Device },

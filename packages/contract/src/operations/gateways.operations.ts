@@ -106,7 +106,8 @@ export const replaceGatewaySettings = operation({
   description:
     "Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.",
   access: "gateways:write",
-  harmless: "resolvers get only names, and the networks of the gateway limit their answers",
+  dangerous: "they decide which addresses the names of private resources open",
+  dangerousWith: ["resolvers", "domains", "networks"],
   changesAccess: true,
   parameters: { id: "uuid" },
   body: NewGatewaySettings,

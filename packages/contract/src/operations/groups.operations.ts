@@ -104,6 +104,8 @@ export const updateGroup = operation({
   description:
     'Omitted fields stay unchanged; `""` clears the description. A tenant always has exactly one SAML default group. Setting `isSamlDefaultGroup` on a group clears the field on the previous default group; there is no other way to clear it. The caller must hold the permissions of each role that the request adds or removes. To change `idpMapping` or set `isSamlDefaultGroup`, the caller must hold the permissions of all roles of the group.',
   access: "groups:write",
+  dangerous: "the lifetime decides how long devices are trusted",
+  dangerousWith: ["deviceSessionLifetime"],
   changesAccess: true,
   parameters: { id: "uuid" },
   body: closedObject({ name: Type.Optional(Name), roles: GroupRoles, ...groupSettings }),

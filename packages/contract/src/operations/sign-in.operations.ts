@@ -32,7 +32,7 @@ export const endSession = operation({
   tag,
   summary: "End a session",
   description:
-    "The next request in the session gets 401, on every replica. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.",
+    "The next request in the session gets 401, on every replica. The sessions of programs that were approved in it end too. People end their own sessions; other sessions require the permission `users:write`, and every permission that the user holds.",
   access: "any-key",
   refusedInSets: "it changes how a person signs in",
   parameters: { id: "uuid" },

@@ -56,8 +56,7 @@ export const createUsers = operation({
   summary: "Invite one user or up to 100 users",
   description: "An array is created in one transaction, and the response is an array in the same order.",
   access: "users:write",
-  dangerous: "it sends an enrolment link, which outlives the session",
-  dangerousWith: "notify",
+  dangerous: "the user can sign in with an identity provider, or with the link that `notify` sends",
   changesAccess: true,
   body: Type.Unsafe<Static<typeof CreateUser> | Static<typeof CreateUser>[]>({
     anyOf: [CreateUser, Type.Array(CreateUser, { minItems: 1, maxItems: 100 })],
@@ -162,6 +161,7 @@ export const reactivateUser = operation({
   description:
     "Restores the status from before the deactivation. Enrolment links stay revoked. A pending user needs a new link: `POST /tenants/users/{id}/enrolment-links`.",
   access: "users:write",
+  dangerous: "the user's devices and sign-in methods work again",
   changesAccess: true,
   parameters: { id: "string" },
   success: { status: 201, kind: "record", body: User },
@@ -177,8 +177,7 @@ export const inviteUser = operation({
   description:
     "The user can accept the invitation within seven days from now. `notify` requires every permission that the user holds.",
   access: "users:write",
-  dangerous: "it sends an enrolment link, which outlives the session",
-  dangerousWith: "notify",
+  dangerous: "the user can sign in with an identity provider, or with the link that `notify` sends",
   changesAccess: true,
   parameters: { id: "uuid" },
   bodyOptional: true,

@@ -148,7 +148,7 @@ export function mount(app: FastifyInstance, { operation, handler }: Route, optio
           authorizeAgain: () => authorizeAgain(operation, options.authenticator, request),
           actor: caller.actor,
           permissions: caller.permissions,
-          shownPermissions: shownPermissions(caller, options.clock.now()),
+          shownPermissions: shownPermissions(caller, operation, options.clock.now()),
           limits: caller.limits,
           session: caller.session,
           requireValidCredential: (tx) => options.authenticator.requireValid(tx, caller),

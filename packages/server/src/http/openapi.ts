@@ -110,11 +110,18 @@ function accessText(operation: Operation): string {
     : `Requires a key with the permission \`${operation.access}\`.`;
 }
 
-function recencyText({ dangerous, dangerousWith, access }: Operation): string | undefined {
+function recencyText({ dangerous, dangerousWith, dangerousIf, access }: Operation): string | undefined {
   if (dangerous === undefined) return undefined;
   const rule = `must have authenticated in the last 15 minutes, because ${dangerous}.`;
-  const text = dangerousWith === undefined ? `People ${rule}` : `With \`${dangerousWith}\`, people ${rule}`;
+  const fields = dangerousWith?.map((field) => `\`${field}\``);
+  const condition = fields === undefined ? dangerousIf && `If ${dangerousIf}` : `With ${alternatives(fields)}`;
+  const text = condition === undefined ? `People ${rule}` : `${condition}, people ${rule}`;
   return access === "person" ? text : `${text} Requests with an API key are exempt.`;
+}
+
+/** A list as a phrase: "a, b or c". */
+function alternatives(items: readonly string[]): string {
+  return items.join(", ").replace(/, (?=[^,]*$)/, " or ");
 }
 
 const headersOfStatus: Readonly<Record<number, readonly HeaderName[]>> = {

@@ -223,7 +223,7 @@ export class Call<O extends Operation> {
 
   /**
    * The permissions that decide which secrets the answer shows: those that the caller holds, without `gateways:token`
-   * for people who have not authenticated recently.
+   * for people who have not authenticated recently, and for people in replies that are not dangerous.
    */
   get shownPermissions(): ReadonlySet<Permission> {
     return this.#options.shownPermissions;
@@ -240,12 +240,12 @@ export class Call<O extends Operation> {
   }
 
   /**
-   * Refuses a person who has not authenticated recently: for requests whose content is dangerous.
+   * Refuses a person who has not authenticated recently: for requests whose content is dangerous. Previews do not ask.
    *
    * @throws AppError recent_authentication_required
    */
   requireRecentAuthentication(): void {
-    this.#options.requireRecentAuthentication();
+    if (this.#options.batch?.isDry !== true) this.#options.requireRecentAuthentication();
   }
 
   /** The tenant that the caller's key belongs to. */
@@ -393,7 +393,8 @@ export class Call<O extends Operation> {
 
   /**
    * Runs a command that creates records and changes no others, like `command`. Such commands of one tenant share
-   * transactions if they arrive together.
+   * transactions if they arrive together. Commands of people that check the session run alone: the check would hold up
+   * the other commands. Keys are not checked.
    *
    * @param count the number of records that the command creates
    * @param work must announce what it creates
@@ -401,7 +402,7 @@ export class Call<O extends Operation> {
   creation(count: number, work: (tx: CommandTx) => Promise<Outcome>): Promise<Outcome> {
     const { tenantId, origin, idempotency } = this;
     const { runner, operation, batch } = this.#options;
-    if (this.#needsValidCredential) throw new Error(`${operation.id} checks the credential, which no creation can`);
+    if (this.session !== undefined && this.#needsValidCredential) return this.command(work);
     if (batch !== undefined) return batch.perform(origin, work);
     const changesAccess = operation.changesAccess === true;
     const scope = { scope: { kind: "tenant", tenantId }, tenantId, origin, idempotency, changesAccess } as const;

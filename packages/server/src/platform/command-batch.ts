@@ -30,6 +30,8 @@ export interface BatchOptions {
   readonly clock: Clock;
   /** The error of a command that would start too late. */
   readonly tooLong: ErrorCode;
+  /** Whether the batch is rolled back. */
+  readonly isDry?: boolean;
 }
 
 /** The result of one command of a batch. */
@@ -50,6 +52,11 @@ export class CommandBatch {
   constructor(options: BatchOptions) {
     this.#options = options;
     this.#startedAtMs = options.clock.elapsedMs();
+  }
+
+  /** Whether nothing of the batch remains. */
+  get isDry(): boolean {
+    return this.#options.isDry === true;
   }
 
   /** The transaction of the batch. */
@@ -171,7 +178,7 @@ export async function runDry<T>(
   const dryRun = async (transaction: Transaction) => {
     await holdTenant(transaction, tenantId, true);
     const tx = { tenantId, query: transaction.query };
-    return work(new CommandBatch({ tx, recorded: [], impact, clock, tooLong: "preview_too_long" }));
+    return work(new CommandBatch({ tx, recorded: [], impact, clock, tooLong: "preview_too_long", isDry: true }));
   };
   return database.dryRun({ kind: "tenant", tenantId }, dryRun, pauses);
 }

@@ -1,5 +1,5 @@
 /** Commands that commit only while the caller's session or API key is valid (docs/decisions/0258). */
-import { isDangerous, type Operation } from "@gatehouse/contract/operation";
+import { mayBeDangerous, type Operation } from "@gatehouse/contract/operation";
 import type { Actor } from "./change.ts";
 import type { Outcome } from "./outcome.ts";
 import { lockGeneration } from "./tenancy/generation.queries.ts";
@@ -15,7 +15,7 @@ export function needsValidCredential(
   { body, actor, session }: { readonly body: unknown; readonly actor: Actor; readonly session?: object | undefined },
 ): boolean {
   const hasCredential = session !== undefined || actor.type === "api-key";
-  return hasCredential && isDangerous(operation, body) && operation.method !== "DELETE";
+  return hasCredential && mayBeDangerous(operation, body) && operation.method !== "DELETE";
 }
 
 /**

@@ -32,9 +32,21 @@ test("shows the settings of the site, and changes them after a review", async ()
   await fill(user, new RegExp(`^${t("gateways.settings.relayPort")}`), "51821");
   await reviewAndSend(user, t("common.save"));
   await waitForDialogToClose();
-  expect(mockApi.received("replaceGatewaySettings")).toMatchObject([
-    { body: { ...settings, relayPort: "51821" }, ifMatch: etag },
-  ]);
+  expect(mockApi.received("replaceGatewaySettings")).toMatchObject([{ body: { relayPort: "51821" }, ifMatch: etag }]);
+  expect(mockApi.bodies("replaceGatewaySettings")).toEqual([{ relayPort: "51821" }]);
+});
+
+test("sends only the addresses that were changed, because they need a recent sign-in", async () => {
+  mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+  mockApi.answer("get", "/tenants/gateways/{id}/settings", settings);
+  const user = openConsole(`/gateways/${id}`);
+  await findPanel(t("gateways.settings.title"));
+  await click(user, t("gateways.settings.edit"));
+  await fill(user, new RegExp(`^${t("gateways.settings.domains")}`), "corp.example.com = 192.0.2.55");
+  await reviewAndSend(user, t("common.save"));
+  await waitForDialogToClose();
+  const domains = [{ domain: "corp.example.com", resolvers: ["192.0.2.55"] }];
+  expect(mockApi.bodies("replaceGatewaySettings")).toEqual([{ domains, relayPort: null }]);
 });
 
 test.each([

@@ -6,6 +6,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { usePermission } from "../../app/session.ts";
 import { t } from "../../messages/i18n.ts";
 import type { Field, Values } from "../../records/form-fields.tsx";
+import { omitUnchanged } from "../../records/omit-unchanged.ts";
 import { RecordForm } from "../../records/record-form.tsx";
 import { type Fact, Facts, Panel } from "../../records/record-page.tsx";
 import { readRecord, useRecord } from "../../records/use-record.ts";
@@ -145,7 +146,13 @@ export function GatewaySettingsPanel({ id, name }: GatewaySettingsPanelProps) {
           fields={fields}
           initial={valuesOf(data.record)}
           submitLabel={t("common.save")}
-          plan={(values) => [{ method: "PUT", path: `/tenants/gateways/${id}/settings`, body: bodyOf(values) }]}
+          plan={(values, before) => [
+            {
+              method: "PUT",
+              path: `/tenants/gateways/${id}/settings`,
+              body: omitUnchanged(bodyOf(values), bodyOf(before), ["resolvers", "domains", "networks"]),
+            },
+          ]}
           close={close}
           edits={{
             etag: data.etag,

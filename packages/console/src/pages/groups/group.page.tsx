@@ -7,6 +7,7 @@ import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
 import { DeleteRecord } from "../../records/delete-record.tsx";
 import { MoreActions } from "../../records/more-actions.tsx";
+import { omitUnchanged } from "../../records/omit-unchanged.ts";
 import { PoliciesTab } from "../../records/policies-tab.tsx";
 import { RecordForm } from "../../records/record-form.tsx";
 import { RecordLink } from "../../records/record-link.tsx";
@@ -118,7 +119,9 @@ function Actions({ group, etag }: { readonly group: Group; readonly etag: string
           fields={groupFields}
           initial={groupValues(group)}
           submitLabel={t("common.save")}
-          plan={(values) => [{ method: "PUT", path: at, body: bodyOf(values) }]}
+          plan={(values, before) => [
+            { method: "PUT", path: at, body: omitUnchanged(bodyOf(values), bodyOf(before), ["deviceSessionLifetime"]) },
+          ]}
           close={close}
           edits={{
             etag,

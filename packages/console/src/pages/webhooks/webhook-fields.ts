@@ -2,6 +2,7 @@ import { targetTypes } from "@gatehouse/contract/event-types";
 import { t } from "../../messages/i18n.ts";
 import { textWithCode } from "../../messages/text-with-code.tsx";
 import { type Field, nameField, type Values } from "../../records/form-fields.tsx";
+import { omitUnchanged } from "../../records/omit-unchanged.ts";
 import type { Webhook } from "./webhook-state.tsx";
 
 /** Event types to suggest, with a wildcard for each type of record. */
@@ -53,7 +54,6 @@ export function bodyOf(values: Values): WebhookBody {
 }
 
 /** The body of a change. An unchanged URL is omitted, because sending one requires a recent authentication. */
-export function changesOf(values: Values, { url: current }: Webhook): Partial<WebhookBody> {
-  const { url, ...rest } = bodyOf(values);
-  return url === current ? rest : { url, ...rest };
+export function changesOf(values: Values, before: Values): Partial<WebhookBody> {
+  return omitUnchanged(bodyOf(values), bodyOf(before), ["url"]);
 }

@@ -109,8 +109,8 @@ function Actions({ webhook, etag }: { readonly webhook: Webhook; readonly etag: 
           fields={webhookFields}
           initial={webhookValues(webhook)}
           submitLabel={t("common.save")}
-          submit={(values, ifMatch) =>
-            api.patch(path, { path: { id: webhook.id }, body: changesOf(values, webhook), ifMatch })
+          submit={(values, ifMatch, before) =>
+            api.patch(path, { path: { id: webhook.id }, body: changesOf(values, before), ifMatch })
           }
           close={edit.close}
           edits={{

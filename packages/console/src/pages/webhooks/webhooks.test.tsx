@@ -38,6 +38,26 @@ test("an edit sends the URL only if it changed, because a URL requires a recent 
   expect(mockApi.bodies("patchWebhook")[0]).not.toHaveProperty("url");
 });
 
+test("an edit that takes the URL of another person's edit does not send the URL", async () => {
+  const id = newId();
+  let webhook = sample("Webhook", { id, name: "Archive", url: "https://hooks.example.com/in" });
+  mockApi.answer("get", "/tenants/webhooks/{id}", () => webhook);
+  const user = openConsole(`/webhooks/${id}`);
+  await click(user, t("common.edit"));
+  await fill(user, t("common.description"), "Kept for a year");
+  webhook = { ...webhook, url: "https://hooks.example.com/new" };
+  mockApi.answer("patch", "/tenants/webhooks/{id}", () =>
+    mockApi.received("patchWebhook").length === 1 ? problem("precondition_failed") : webhook,
+  );
+  await click(user, t("common.save"));
+  await screen.findByText(t("records.conflict.title"));
+  await click(user, t("records.conflict.save"));
+  await waitForDialogToClose();
+  const sent = mockApi.bodies("patchWebhook").at(-1);
+  expect(sent).toMatchObject({ description: "Kept for a year" });
+  expect(sent).not.toHaveProperty("url");
+});
+
 test("a new webhook waits for the person's confirmation", async () => {
   mockApi.signInPerson(permissions);
   mockApi.acceptRecoveryCodes("next-recovery-code");

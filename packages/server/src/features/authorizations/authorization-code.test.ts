@@ -141,6 +141,15 @@ describe("the authorization code", () => {
     expect((await person.approve(program.request())).status).toBe(200);
   });
 
+  test("requires an authentication in the last 15 minutes, because the program outlives the session", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson()];
+    world.clock.advance(15 * minuteMs + 1);
+    const refused = await person.approve(program.request());
+    expect([refused.status, refused.body.code]).toEqual([401, "recent_authentication_required"]);
+    expect((await person.approve(program.request(), false)).status).toBe(200);
+    expect((await (await world.newSession(person)).approve(program.request())).status).toBe(200);
+  });
+
   test("is approved only by a person in a page of this server", async () => {
     const { person, tokens } = await world.signIn();
     const request = world.newProgram().request();

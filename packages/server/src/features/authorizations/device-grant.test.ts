@@ -42,6 +42,16 @@ describe("the device grant", () => {
     expect((await world.usersWith(tokens.access_token)).body.code).toBe("session_ended");
   });
 
+  test("requires an authentication in the last 15 minutes, because the program outlives the session", async () => {
+    const [program, person] = [world.newProgram(), await world.newPerson()];
+    world.clock.advance(15 * minuteMs + 1);
+    const { body: codes } = await program.requestDevice();
+    const refused = await person.answer(codes.user_code);
+    expect([refused.status, refused.body.code]).toEqual([401, "recent_authentication_required"]);
+    expect((await (await world.newSession(person)).answer(codes.user_code)).status).toBe(200);
+    expect((await program.poll(codes.device_code)).status).toBe(200);
+  });
+
   test("of a program that polls without a pause does not reach the database, and works again later", async () => {
     const [program, person] = [world.newProgram(), await world.newPerson()];
     const { clock } = world;

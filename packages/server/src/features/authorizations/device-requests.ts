@@ -129,8 +129,8 @@ export class DeviceRequests {
       return;
     }
     requireAge(caller, found.request.max_age ?? undefined, now);
-    // The device, or its session, outlives the session of the person (docs/decisions/0279).
-    if (found.request.device !== null) requireRecentAuthentication(caller, now);
+    // The device or the program can outlive the session of the person (docs/decisions/0279).
+    requireRecentAuthentication(caller, now);
     await this.#approve(caller, context, found, now);
     // The request is approved already.
     await queries.recordDeviceApproval(database, found.hash).catch((error: unknown) => {

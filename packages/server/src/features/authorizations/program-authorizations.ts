@@ -15,6 +15,7 @@ import type {
   TokenRequest,
 } from "../../http/authorization-server.ts";
 import type { Caller } from "../../http/caller.ts";
+import { requireRecentAuthentication } from "../../platform/authorization/recent-authentication.ts";
 import type { CommandRunner } from "../../platform/command.ts";
 import type { Log } from "../../platform/log.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
@@ -61,6 +62,8 @@ export class ProgramAuthorizations implements AuthorizationServer {
     const now = this.#runner.clock.now();
     if (approve) {
       requireAge(caller, maxAge, now);
+      // The program can outlive the session of the person (docs/decisions/0279).
+      requireRecentAuthentication(caller, now);
       const code = generateToken(tokenPrefixes.code);
       await this.#transactions.inTenant(caller.tenantId ?? "", (tx) =>
         storeCode(

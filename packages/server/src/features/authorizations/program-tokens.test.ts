@@ -88,10 +88,9 @@ describe("an access token", () => {
   });
 
   test("is asked for a recent authentication", async () => {
-    const { program, person } = await world.signIn();
+    const { program, person, tokens: first } = await world.signIn();
     world.clock.advance(16 * minuteMs);
-    const code = codeOf(await person.approve(program.request()));
-    const { body: tokens } = await program.exchange(code);
+    const { body: tokens } = await program.refresh(first.refresh_token);
     const key = { name: "Made by a program", permissions: ["users:read"] };
     const refused = await world.server.client(tokens.access_token).post("/tenants/api-keys", key);
     expect(refused.body.code).toBe("recent_authentication_required");
@@ -153,5 +152,41 @@ describe("a refresh token", () => {
     expect((await first.program.post("/oauth/revoke", { ...form, token: "unknown" })).status).toBe(200);
     expect((await second.person.client.delete(`/tenants/users/${second.person.user.id}/sessions`)).status).toBe(204);
     expect((await world.usersWith(second.tokens.access_token)).body.code).toBe("session_ended");
+  });
+
+  test("is revoked when the person signs out in the browser that approved the program", async () => {
+    const { person, tokens, program } = await world.signIn();
+    const other = await world.newSession(person);
+    const kept = await program.exchange(codeOf(await other.approve(program.request())));
+    expect((await person.client.delete("/console/session")).status).toBe(204);
+    expect((await world.usersWith(tokens.access_token)).body.code).toBe("session_ended");
+    expect((await program.refresh(tokens.refresh_token)).body.error).toBe("invalid_grant");
+    expect((await world.usersWith(kept.body.access_token)).status).toBe(200);
+  });
+
+  test("is revoked when somebody ends the session that approved the program, which is recorded", async () => {
+    const { person, tokens, program } = await world.signIn();
+    const { body: sessions } = await world.tenant.client.must.get(
+      `/tenants/sessions?filter[user.id]=${person.user.id}&sort=createdAt`,
+    );
+    const [browser, command] = sessions.data;
+    expect([browser.client, command.client]).toEqual(["console", "cli"]);
+    await world.tenant.client.must.delete(`/tenants/sessions/${browser.id}`);
+    expect((await world.usersWith(tokens.access_token)).body.code).toBe("session_ended");
+    expect((await program.refresh(tokens.refresh_token)).body.error).toBe("invalid_grant");
+    const { body: events } = await world.tenant.client.must.get("/tenants/events?sort=-position&limit=2");
+    const ended = events.data.map(({ target }: { target: { id: string } }) => target.id);
+    expect(new Set(ended)).toEqual(new Set([browser.id, command.id]));
+  });
+
+  test("works after the session that approved the program was idle for too long", async () => {
+    const { person, tokens, program } = await world.signIn();
+    world.clock.advance(50 * minuteMs);
+    const { body: second } = await program.refresh(tokens.refresh_token);
+    world.clock.advance(20 * minuteMs);
+    expect((await person.client.get("/tenants/users")).body.code).toBe("session_ended");
+    // A new session deletes those that are over.
+    await world.newSession(person);
+    expect((await program.refresh(second.refresh_token)).status).toBe(200);
   });
 });

@@ -61,9 +61,11 @@ async function deactivate(
 }
 
 export async function reactivateDevice(call: Call<typeof operations.reactivateDevice>): Promise<Outcome> {
-  return changeDevice(call, (tx, { id, name, active, user_id: userId }) => {
+  return changeDevice(call, (tx, { id, name, active, approval_pending: waits, user_id: userId }) => {
     if (active) throw new AppError("device_not_deactivated", { detail: `The device ${name} is not deactivated.` });
     if (userId === null) throw new AppError("device_without_user", { detail: `The user of ${name} was deleted.` });
+    // A device that waits was never active, so nobody has taken its access away.
+    if (!waits) call.requireRecentAuthentication();
     return queries.setDeviceActive(tx, call.granted, id, true, call.now);
   });
 }

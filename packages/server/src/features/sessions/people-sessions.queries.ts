@@ -31,8 +31,10 @@ export interface PersonSessionRow {
   readonly oauth_client: string | null;
 }
 
-/** The tokens of a program's session. */
-export interface ProgramTokenHashes {
+/** The part of a session that only sessions of programs have. */
+export interface ProgramPart {
+  /** The session of the browser in which the person approved the program. */
+  readonly approverId: string;
   readonly accessExpiresAt: Date;
   readonly refreshFamilyHash: Buffer;
   readonly refreshHash: Buffer;
@@ -55,7 +57,7 @@ export interface NewPersonSession {
   readonly expiresAt: Date;
   readonly idleSeconds: number;
   /** Undefined for the console. */
-  readonly program?: ProgramTokenHashes | undefined;
+  readonly program?: ProgramPart | undefined;
 }
 
 /** The lifetimes of a tenant's sessions. */
@@ -94,13 +96,15 @@ const insert = statement<
     refreshFamilyHash: Buffer | null,
     refreshHash: Buffer | null,
     oauthClient: string | null,
+    approverId: string | null,
   ]
 >(
   "sessions.insert_person",
   `INSERT INTO sessions (tenant_id, id, user_id, token_hash, client, method, provider_id, provider_session, created_at,
                          last_used_at, address, user_agent, auth_time, acr, amr, expires_at, idle_seconds,
-                         access_expires_at, refresh_family_hash, refresh_hash, oauth_client)
-   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
+                         access_expires_at, refresh_family_hash, refresh_hash, oauth_client,
+                         approver_id)
+   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
 );
 const removeOver = statement<never, [tenantId: string, now: Date]>(
   "sessions.delete_over_people",
@@ -133,9 +137,9 @@ const existsOne = statement<{ readonly exists: boolean }, [tenantId: string, id:
   "sessions.exists_person",
   "SELECT true AS exists FROM sessions WHERE tenant_id = $1 AND id = $2",
 );
-const removeMany = statement<PersonSessionRow, [tenantId: string, ids: readonly string[]]>(
-  "sessions.delete_people",
-  `DELETE FROM sessions WHERE tenant_id = $1 AND id = ANY ($2::uuid[]) RETURNING ${personSessionColumns}`,
+const removeWithPrograms = statement<PersonSessionRow, [tenantId: string, id: string]>(
+  "sessions.delete_person",
+  `DELETE FROM sessions WHERE tenant_id = $1 AND (id = $2 OR approver_id = $2) RETURNING ${personSessionColumns}`,
 );
 const lockOfUser = statement<{ readonly id: string }, [tenantId: string, userId: string]>(
   "sessions.lock_of_person",
@@ -194,6 +198,7 @@ export async function insertPersonSession(
     session.program?.refreshFamilyHash ?? null,
     session.program?.refreshHash ?? null,
     session.program?.oauthClient ?? null,
+    session.program?.approverId ?? null,
   );
   await tx.query(removeOldest, tx.tenantId, session.userId, maxSessions);
 }
@@ -226,9 +231,14 @@ export async function personSessionExists(tx: TenantTx, id: string): Promise<boo
   return (await tx.query(existsOne, tx.tenantId, id)).length > 0;
 }
 
-/** @returns the sessions that existed */
-export function deletePersonSessions(tx: TenantTx, ids: readonly string[]): Promise<PersonSessionRow[]> {
-  return tx.query(removeMany, tx.tenantId, ids);
+/**
+ * Deletes a session, with those of the programs that were approved in it. The caller holds the session, as a program
+ * that is being approved does.
+ *
+ * @returns the sessions that existed
+ */
+export function deletePersonSession(tx: TenantTx, id: string): Promise<PersonSessionRow[]> {
+  return tx.query(removeWithPrograms, tx.tenantId, id);
 }
 
 /**

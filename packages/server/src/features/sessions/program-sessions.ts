@@ -35,7 +35,10 @@ export interface NewProgramSession {
   readonly address: string;
 }
 
-/** Begins a session that ends at the latest when the approving session would have ended. */
+/**
+ * Begins a session that ends at the latest when the approving session would have ended. It also ends when somebody ends
+ * the approving session, but not when that session was idle for too long.
+ */
 export async function beginProgramSession(
   tx: TenantTx,
   { approver, oauthClient, program, address }: NewProgramSession,
@@ -64,6 +67,7 @@ export async function beginProgramSession(
       expiresAt: sessionExpiresAt,
       idleSeconds,
       program: {
+        approverId: approver.id,
         accessExpiresAt: tokens.accessExpiresAt,
         refreshFamilyHash: hashToken(family),
         refreshHash: hashToken(tokens.refreshToken),

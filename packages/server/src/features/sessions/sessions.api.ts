@@ -6,7 +6,7 @@ import type { Database } from "../../platform/db/database.ts";
 import { newId } from "../../platform/ids.ts";
 import { generateToken, hashToken, tokenPrefixes } from "../../platform/secrets/tokens.ts";
 import type { ApiKeyAuthenticator } from "../api-keys/api-keys.api.ts";
-import { deletePersonSessions, type PersonSessionRow } from "./people-sessions.queries.ts";
+import { deletePersonSession, lockPersonSession, type PersonSessionRow } from "./people-sessions.queries.ts";
 import { callerOfSession } from "./people-sessions.ts";
 import * as queries from "./sessions.queries.ts";
 import { idleMs, isOver, sessionExpiry, wantsTouch } from "./sessions.rules.ts";
@@ -121,9 +121,11 @@ export class ConsoleSessions implements Sessions {
     if (found === undefined) return;
     const { tenant_id: tenantId, id } = found.row;
     if (found.kind === "key") return queries.deleteSession(database, tenantId, id);
-    await database.transaction({ kind: "tenant", tenantId }, ({ query }) =>
-      deletePersonSessions({ tenantId, query }, [id]),
-    );
+    await database.transaction({ kind: "tenant", tenantId }, async ({ query }) => {
+      const tx = { tenantId, query };
+      await lockPersonSession(tx, id);
+      await deletePersonSession(tx, id);
+    });
   }
 
   async #find(

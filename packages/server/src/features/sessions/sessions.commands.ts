@@ -4,7 +4,7 @@ import type { Call } from "../../platform/call.ts";
 import { pageOfItems } from "../../platform/db/list-statement.ts";
 import { empty, type Outcome } from "../../platform/outcome.ts";
 import { requireNoMorePrivileged, requireOwnOr } from "./own-or-permitted.ts";
-import { deletePersonSessions, lockPersonSession } from "./people-sessions.queries.ts";
+import { deletePersonSession, lockPersonSession } from "./people-sessions.queries.ts";
 import { endUserSessions } from "./people-sessions.ts";
 import { sessionView } from "./sessions.view.ts";
 import { listPeopleSessions } from "./sessions-list.queries.ts";
@@ -31,8 +31,9 @@ export async function endSession(call: Call<typeof operations.endSession>): Prom
     if (row === undefined) throw new AppError("not_found");
     call.requireVersion(onlyVersion);
     const { email } = await requireNoMorePrivileged(tx, call, row.user_id);
-    await deletePersonSessions(tx, [row.id]);
-    tx.record({ type: "session", id: row.id, name: email, before: sessionView({ ...row, email }, undefined) });
+    for (const ended of await deletePersonSession(tx, row.id)) {
+      tx.record({ type: "session", id: ended.id, name: email, before: sessionView({ ...ended, email }, undefined) });
+    }
     return empty();
   });
 }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { grantedToSystem } from "../../platform/authorization/granted.ts";
 import type { TenantTx } from "../../platform/tenancy/tenant-tx.ts";
 import { BrowserPage, enrolmentLinkFor } from "../../testing/browser-page.ts";
-import { uniqueEmail } from "../../testing/operations/test-records.ts";
+import { makeId, publicKey, unique, uniqueEmail, webhookUrl } from "../../testing/operations/test-records.ts";
 import { asCommand, requestDuring } from "../../testing/request-during.ts";
 import { activeUser } from "../../testing/signed-in-person.ts";
 import { startTestServer, type TestReply, type TestServer, type TestTenant } from "../../testing/test-server.ts";
@@ -84,6 +84,7 @@ test("a session that ends registers no further passkey, and no recovery code", a
   expect(await passkeysOfUser()).toEqual([]);
 });
 
+const device = () => ({ name: unique("Laptop"), hardwareId: unique("H"), publicKey: publicKey() });
 const changes = [{ method: "PUT", path: "/tenants/settings", body: { deviceSessionLifetime: 3_600 } }];
 test.each([
   ["creates no enrolment link", () => page.post(`/tenants/users/${user.id}/enrolment-links`)],
@@ -92,8 +93,28 @@ test.each([
   ["mails no enrolment link", () => page.post("/tenants/users", { email: uniqueEmail(), notify: true })],
   ["applies no document", () => page.post("/tenants/configuration/apply", { version: 1, groups: [] })],
   ["applies no dangerous changes", () => page.post("/tenants/changes", { changes })],
+  ["invites no user", () => page.post("/tenants/users", { email: uniqueEmail() })],
+  ["creates no gateway", () => page.post("/tenants/gateways", { name: unique("Late"), wireguardPort: "51820" })],
+  ["creates no webhook", () => page.post("/tenants/webhooks", { url: webhookUrl })],
+  ["enrols no device", () => page.post("/tenants/devices", { ...device(), userId: user.id })],
 ])("a session that ends %s", async (_, request) => {
   const reply = await during(reset, request);
+  expect(reply, reply?.text).toMatchObject({ status: 401, body: { code: "session_ended" } });
+});
+
+test.each([
+  ["rotates no token of a device", "device", "POST", "rotate-token", undefined],
+  ["reactivates no device", "device", "POST", "reactivate", undefined],
+  ["reactivates no user", "user", "POST", "reactivate", undefined],
+  ["renews no invitation", "user", "POST", "invite", undefined],
+  ["changes no URL of a webhook", "webhook", "PATCH", "", { url: `${webhookUrl}/late` }],
+  ["changes no resolvers of a gateway", "gateway", "PUT", "settings", { resolvers: ["192.0.2.53"] }],
+  ["lengthens no sessions of devices", "group", "PUT", "", { deviceSessionLifetime: 7_200 }],
+] as const)("a session that ends %s", async (_, noun, method, verb, body) => {
+  const id = await makeId(noun, tenant.client);
+  const at = `/tenants/${noun}s/${id}`;
+  if (verb === "reactivate") await tenant.client.must.patch(`${at}/deactivate`);
+  const reply = await during(reset, () => page.send(method, verb === "" ? at : `${at}/${verb}`, body));
   expect(reply, reply?.text).toMatchObject({ status: 401, body: { code: "session_ended" } });
 });
 

@@ -1,5 +1,7 @@
 /** Step-up: dangerous operations require that a person authenticated recently (RFC 9470). */
+import { isAlwaysDangerous, isWrite, type Operation } from "@gatehouse/contract/operation";
 import type { Permission } from "@gatehouse/contract/permissions";
+import { containsGateways } from "@gatehouse/contract/schema-fields";
 import { AppError } from "../app-error.ts";
 import { isInFuture } from "../stored-times.ts";
 
@@ -26,16 +28,29 @@ export function requireRecentAuthentication(
 }
 
 /**
- * The permissions that decide what answers show. Without a recent authentication, people see no tokens of gateways,
- * which outlive their sessions.
+ * The permissions that decide what an answer of the operation shows. People see tokens of gateways, which outlive their
+ * sessions, only after a recent authentication. Other writes than dangerous ones show people none: with the same
+ * Idempotency-Key, an older session gets the same reply.
  */
 export function shownPermissions(
   { permissions, session }: { readonly permissions: ReadonlySet<Permission>; readonly session?: Authenticated },
+  operation: Operation,
   now: Date,
 ): ReadonlySet<Permission> {
   if (session === undefined || !permissions.has("gateways:token")) return permissions;
-  if (isRecent(session, now, recentSeconds)) return permissions;
+  // Such answers are the same with and without the permission, and are cached once.
+  if (operation.method === "GET" && !showsGateways(operation)) return permissions;
+  const isRepeated = isWrite(operation) && !isAlwaysDangerous(operation);
+  if (!isRepeated && isRecent(session, now, recentSeconds)) return permissions;
   return new Set([...permissions].filter((permission) => permission !== "gateways:token"));
+}
+
+const showing = new WeakMap<Operation, boolean>();
+
+function showsGateways(operation: Operation): boolean {
+  const shows = showing.get(operation) ?? containsGateways(operation);
+  showing.set(operation, shows);
+  return shows;
 }
 
 /** An authentication in the future is not recent: its age is unknown. */
