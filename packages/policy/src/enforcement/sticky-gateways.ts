@@ -1,0 +1,34 @@
+import type { CompiledResource } from "../model/compiled-resource.ts";
+import type { PreviousRoutes } from "./device-routes.ts";
+
+/**
+ * Keeps a device on its current gateways, so that load and distance alone move no traffic (SPEC.md of the device
+ * protocol).
+ */
+export class StickyGateways {
+  readonly #serving: ReadonlySet<string>;
+  readonly #isChanged: PreviousRoutes["isChanged"];
+  readonly #gatewayOf = new Map<string, string>();
+
+  constructor({ configuration, serving, isChanged }: PreviousRoutes) {
+    this.#serving = serving;
+    this.#isChanged = isChanged;
+    for (const { gateway, allowedIps, names } of configuration.gateways) {
+      for (const key of [...allowedIps, ...names]) this.#gatewayOf.set(key, gateway);
+    }
+  }
+
+  /**
+   * @param key the address
+   * @param gateways gateways that may carry the traffic, in the order of the decision
+   * @returns undefined to use the first of these gateways
+   */
+  choice({ facts }: CompiledResource, key: string, gateways: readonly string[]): string | undefined {
+    // A change of priorities takes effect at once.
+    if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
+    const current = this.#gatewayOf.get(key);
+    if (current === undefined) return undefined;
+    // A gateway that returned comes before the current one and takes its share again.
+    return gateways.find((id) => id === current || !this.#serving.has(id));
+  }
+}
