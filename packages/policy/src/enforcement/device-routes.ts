@@ -5,12 +5,12 @@ import type { AccessRequest } from "../decisions/request.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import type { Table } from "../model/table.ts";
-import { finish, type Work } from "../work.ts";
+import { finish, type Work, yieldAfter } from "../work.ts";
 import { sourceAt, sourcesAtGateways } from "./device-sources.ts";
 import { relaysOf } from "./gateway-relays.ts";
 import type { DeviceLink, GatewayLink } from "./links.ts";
 import { RouteTable } from "./route-table.ts";
-import { StickyGateways } from "./sticky-gateways.ts";
+import { type PreviousRoutes, StickyGateways } from "./sticky-gateways.ts";
 
 /** The facts about a device that its routes depend on. */
 export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "sources" | "country"> {
@@ -22,14 +22,6 @@ export interface RoutedDevice extends Pick<DeviceLink, "ipv4" | "ipv6" | "source
 export interface RouteInputs {
   readonly devices: ReadonlyMap<string, RoutedDevice>;
   readonly gateways: ReadonlyMap<string, GatewayLink>;
-}
-
-/** The last configuration that the device received, and the gateways that were in service at that time. */
-export interface PreviousRoutes {
-  readonly configuration: DeviceConfiguration;
-  readonly serving: ReadonlySet<string>;
-  /** Whether a resource, given by id, has changed since. Its gateways may have changed. */
-  readonly isChanged: (resourceId: string) => boolean;
 }
 
 /** The gateways that are in service and reachable for devices. */
@@ -108,10 +100,15 @@ export function* configuringDevice(
     }
     return found;
   };
+  let unpaid = 0;
   for (const resource of inOrderOfCreation(model.resources)) {
     const found = yield* findingGateways(resource);
-    if (found.length > 0) yield* routes.adding(resource, found);
+    if (found.length > 0) unpaid += routes.add(resource, found);
+    if (unpaid < yieldAfter) continue;
+    yield unpaid;
+    unpaid = 0;
   }
+  yield unpaid;
   yield* routes.choosing((resource, key, gateways) => sticky?.choice(resource, key, gateways) ?? gateways[0]);
   const [internet] = yield* findingGateways(undefined);
   return {

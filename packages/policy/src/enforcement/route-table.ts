@@ -13,16 +13,38 @@ import { relaysInOrder } from "./gateway-relays.ts";
 import type { GatewayLink } from "./links.ts";
 import { type ParsedAddress, ParsedAddresses } from "./parsed-addresses.ts";
 
+/** A resource that the device may reach. Few resources share addresses, so sets are created when they are needed. */
+class ReachedResource {
+  readonly resource: CompiledResource;
+  /** The gateways that can carry the resource, in the order of the decision. */
+  readonly found: readonly string[];
+  readonly #bits: GatewayBits;
+  #gateways: GatewayList | undefined;
+  #set: GatewaySet | undefined;
+
+  constructor(resource: CompiledResource, found: readonly string[], bits: GatewayBits) {
+    this.resource = resource;
+    this.found = found;
+    this.#bits = bits;
+  }
+
+  get gateways(): GatewayList {
+    this.#gateways ??= this.#bits.listOf(this.found);
+    return this.#gateways;
+  }
+
+  get set(): GatewaySet {
+    this.#set ??= this.#bits.setOf(this.gateways);
+    return this.#set;
+  }
+}
+
 /** The route to an address, before its gateway is chosen. */
 interface Route {
-  /** Of several resources with the address, the one that was created first. */
-  readonly resource: CompiledResource;
-  /** The gateways that can carry this resource. */
-  readonly gateways: GatewayList;
-  /** Those of them that can carry all resources with the address, except resources without a common gateway. */
-  readonly common: GatewaySet;
-  /** Whether all gateways are common ones. */
-  readonly isWhole: boolean;
+  /** The resource with the address that was created first. */
+  readonly first: ReachedResource;
+  /** The gateways that can carry all resources with the address, except those without a common gateway. */
+  readonly common?: GatewaySet;
 }
 
 type Choose = (resource: CompiledResource, key: string, gateways: readonly string[]) => string | undefined;
@@ -32,7 +54,7 @@ export class RouteTable {
   readonly #model: Model;
   readonly #links: ReadonlyMap<string, GatewayLink>;
   readonly #addresses: ParsedAddresses;
-  /** By key. */
+  /** Routes to blocks and names, by key. */
   readonly #blocks = new Map<string, Route>();
   readonly #names = new Map<string, Route>();
   readonly #bits = new GatewayBits();
@@ -48,31 +70,34 @@ export class RouteTable {
    * Adds the addresses of a resource that the device may reach. Resources are added in the order of creation.
    *
    * @param found the gateways that can carry the resource, in the order of the decision
+   * @returns the units of cost that were spent
    */
-  *adding(resource: CompiledResource, found: readonly string[]): Work<void> {
-    const gateways = this.#bits.listOf(found);
+  add(resource: CompiledResource, found: readonly string[]): number {
     // Addresses without other resources share one object.
-    const own: Route = { resource, gateways, common: this.#bits.setOf(gateways), isWhole: true };
-    yield* forEach(this.#addresses.of(resource), entryCost, (address) => {
+    const own: Route = { first: new ReachedResource(resource, found, this.#bits) };
+    const addresses = this.#addresses.of(resource);
+    for (const address of addresses) {
       const routes = this.#routesOf(address);
       const known = routes.get(address.key);
       if (known === undefined) {
         routes.set(address.key, own);
-        return;
+        continue;
       }
-      const common = commonGateways(known.common, own.common);
+      const before = known.common ?? known.first.set;
+      const common = commonGateways(before, own.first.set);
       // Without a common gateway, the resources that were created first are reachable.
-      if (common === undefined || common === known.common) return;
-      routes.set(address.key, { ...known, common, isWhole: false });
-    });
+      if (common !== undefined && common !== before) routes.set(address.key, { first: known.first, common });
+    }
+    return addresses.length * entryCost;
   }
 
   /** Chooses the gateway of each address. */
   *choosing(choose: Choose): Work<void> {
     for (const kind of ["allowedIps", "names"] as const) {
       const routes = kind === "names" ? this.#names : this.#blocks;
-      yield* forEach(routes, entryCost, ([key, { resource, gateways, common, isWhole }]) => {
-        const gateway = choose(resource, key, isWhole ? gateways.ids : gatewaysIn(gateways, common));
+      yield* forEach(routes, entryCost, ([key, { first, common }]) => {
+        const gateways = common === undefined ? first.found : gatewaysIn(first.gateways, common);
+        const gateway = choose(first.resource, key, gateways);
         if (gateway !== undefined) this.#through(gateway)[kind].push(key);
       });
     }

@@ -2,9 +2,10 @@ import { describe, expect, test } from "vitest";
 import type { GatewayFacts, PolicyFacts, ResourceFacts } from "../model/facts.ts";
 import { compile, type Model } from "../model/model.ts";
 import { plainPolicy } from "../testing/plain-policy.ts";
-import { deviceConfiguration, type PreviousRoutes, type RouteInputs, servingGateways } from "./device-routes.ts";
+import { deviceConfiguration, type RouteInputs, servingGateways } from "./device-routes.ts";
 import { noSources } from "./device-sources.ts";
 import type { GatewayLink } from "./links.ts";
+import type { PreviousRoutes } from "./sticky-gateways.ts";
 
 const id = (kind: number, number: number) => `00000000-0000-7000-8000-0000${kind}${String(number).padStart(7, "0")}`;
 const [one, two, three] = [id(1, 1), id(1, 2), id(1, 3)];

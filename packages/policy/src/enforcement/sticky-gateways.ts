@@ -1,5 +1,13 @@
+import type { DeviceConfiguration } from "@gatehouse/contract/records/device-configuration";
 import type { CompiledResource } from "../model/compiled-resource.ts";
-import type { PreviousRoutes } from "./device-routes.ts";
+
+/** The last configuration that the device received, and the gateways that were in service at that time. */
+export interface PreviousRoutes {
+  readonly configuration: DeviceConfiguration;
+  readonly serving: ReadonlySet<string>;
+  /** Whether a resource, given by id, has changed since. Its gateways may have changed. */
+  readonly isChanged: (resourceId: string) => boolean;
+}
 
 /**
  * Keeps a device on its current gateways, so that load and distance alone move no traffic (SPEC.md of the device

@@ -63,6 +63,7 @@ export function Summary() {
     ["gateways", gateways?.filter(({ status }) => status === "ERROR" || status === "OFFLINE").length ?? 0],
     ["resources", findings?.unreachableResources.count ?? 0],
     ["closed", findings?.closedAddresses.count ?? 0],
+    ["diverted", findings?.divertedAddresses.count ?? 0],
     ["tests", tests?.summary.broken ?? 0],
     ["approvals", awaiting],
   ] as const;
