@@ -9,6 +9,7 @@ import type { LinkFacts } from "./enforcement/links.ts";
 import { TenantEnforcement } from "./enforcement/tenant-enforcement.ts";
 import { hashing } from "./enforcement/tree-work.ts";
 import { closedAddresses } from "./findings/closed-addresses.ts";
+import { divertedAddresses } from "./findings/diverted-addresses.ts";
 import { idlePolicies } from "./findings/idle-policies.ts";
 import { PossibleSources } from "./findings/possible-sources.ts";
 import { unreachableResources } from "./findings/unreachable-resources.ts";
@@ -103,6 +104,7 @@ test.each<[string, (model: Model) => Iterator<unknown>]>([
   ["the policies that never match", (model) => idlePolicies(model, new PossibleSources(model), 0)],
   ["the resources that nobody reaches", (model) => unreachableResources(model, new PossibleSources(model), new Set())],
   ["the addresses in blocked ranges", closedAddresses],
+  ["the addresses without a common gateway", divertedAddresses],
   ["a test of everyone", (model) => checkingExpectation(model, expectation({ kind: "everyone" }, "denied"))],
   ["a test of a group", (model) => checkingExpectation(model, expectation({ kind: "group", id: "g" }, "denied"))],
   ["a test that expects access", (model) => checkingExpectation(model, expectation({ kind: "everyone" }, "allowed"))],

@@ -13,7 +13,7 @@ import { type FoundPage, isAccessDecision, isFoundPage } from "../response-check
 import { addAccessChangeCommands } from "./access-changes.ts";
 import { type ApiOptions, addApiOptions, apiClient } from "./api-options.ts";
 import { addPastAccessCommand } from "./past-access.ts";
-import { sharedAddressText } from "./shared-address-text.ts";
+import { divertedAddressText, sharedAddressText } from "./shared-address-text.ts";
 
 interface CircumstanceOptions extends ApiOptions {
   readonly from?: string;
@@ -214,8 +214,9 @@ function explanationLines({ decision, context }: AccessDecision): readonly strin
   ].flatMap(([title = "", value]) => (value === undefined ? [] : [`  ${title.padEnd(8)}  ${value}`]));
   const lines = [`${decision ? "Allowed" : "Denied"}: ${reasons.map(words).join(", ")}.`, ...facts];
   if (explanation === undefined) return lines;
-  const { policies, otherPolicies, nearestMiss, sharedAddresses = [] } = explanation;
+  const { policies, otherPolicies, nearestMiss, sharedAddresses = [], divertedAddresses = [] } = explanation;
   lines.push(...sharedAddresses.map((shared) => `  ${sharedAddressText(shared)}`));
+  lines.push(...divertedAddresses.map((diverted) => `  ${divertedAddressText(diverted)}`));
   if (policies.length > 0) lines.push("", "Policies, in order of evaluation:", ...policies.flatMap(policyLines));
   if (otherPolicies > 0) lines.push(`  and ${otherPolicies} more, for other destinations or later in the order`);
   if (nearestMiss !== undefined) {

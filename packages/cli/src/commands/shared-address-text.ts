@@ -1,4 +1,4 @@
-import type { NamedRecord, SharedAddress } from "@gatehouse/contract/records/decision";
+import type { DivertedAddress, NamedRecord, SharedAddress } from "@gatehouse/contract/records/decision";
 
 /** The resource that connections to a shared address reach. */
 export function sharedAddressText({ address, resource, resources, enclosing }: SharedAddress): string {
@@ -7,4 +7,9 @@ export function sharedAddressText({ address, resource, resources, enclosing }: S
     return `${address} is within a block or wildcard of ${names(enclosing)}. Connections to it go to "${resource.name}" instead.`;
   }
   return `${address} is an address of ${names(resources)}. Connections go to the first of them that offers the port.`;
+}
+
+/** The reason why an allowed destination is unreachable at an address. */
+export function divertedAddressText({ address, routedFor }: DivertedAddress): string {
+  return `Devices cannot reach ${address}: packets go to a gateway of "${routedFor.name}", which does not carry this resource.`;
 }

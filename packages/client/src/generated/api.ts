@@ -3063,6 +3063,8 @@ export interface components {
             readonly changesAt?: string;
             /** @description Addresses of the destination that several resources have; omitted if there are none. At most 20. */
             readonly sharedAddresses?: readonly components["schemas"]["SharedAddress"][];
+            /** @description For an allowed request: addresses at which the destination is unreachable, because no gateway in service carries both the destination and the earlier created resources at the address that the subject may reach. Omitted if there are none. At most 20; at most 64 other resources are considered. */
+            readonly divertedAddresses?: readonly components["schemas"]["DivertedAddress"][];
             /** @description For a denial: the smallest set of facts that would have led to access, and the policy that would then allow it. */
             readonly nearestMiss?: {
                 readonly policy?: components["schemas"]["NamedRecord"];
@@ -3099,6 +3101,15 @@ export interface components {
                 /** @description Number of records in the tenant. Greater than `lookedAt` if the examination reached its time limit. */
                 readonly total: number;
                 readonly first: readonly components["schemas"]["ClosedAddress"][];
+            };
+            readonly divertedAddresses: {
+                /** @description Number of findings. `first` contains at most 100 of them. */
+                readonly count: number;
+                /** @description Number of records that were examined. */
+                readonly lookedAt: number;
+                /** @description Number of records in the tenant. Greater than `lookedAt` if the examination reached its time limit. */
+                readonly total: number;
+                readonly first: readonly components["schemas"]["AddressWithoutCommonGateway"][];
             };
         };
         /** @description The bounds of the history of access. */
@@ -3346,6 +3357,16 @@ export interface components {
             readonly protocols: readonly components["schemas"]["Protocol"][];
             /** @description For a host name, domain or `*.domain` of a PRIVATE resource: blocks that contain every address that DNS may return. Gateways remove other addresses from answers and do not open them. */
             readonly answersWithin?: readonly string[];
+        };
+        /** @description An address of a resource that devices cannot reach if they may also reach earlier created resources at the address: no gateway carries them all. */
+        readonly AddressWithoutCommonGateway: {
+            readonly resource: components["schemas"]["NamedRecord"];
+            readonly address: string;
+            /** @description The first created resource with the address. Devices send packets to its gateways. */
+            readonly routedFor: {
+                readonly id: string;
+                readonly name: string;
+            };
         };
         /** @description A condition that a request must meet in addition to a policy's other conditions. */
         readonly AdmissionRule: {
@@ -3977,6 +3998,15 @@ export interface components {
             readonly email?: string;
             readonly firstName?: string;
             readonly lastName?: string;
+        };
+        /** @description An address of the destination whose packets devices send to a gateway that does not carry the destination. */
+        readonly DivertedAddress: {
+            readonly address: string;
+            /** @description The first created resource with the address. Its gateways receive the packets. */
+            readonly routedFor: {
+                readonly id: string;
+                readonly name: string;
+            };
         };
         /** @description An email domain of the tenant. */
         readonly Domain: {

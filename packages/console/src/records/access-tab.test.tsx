@@ -76,7 +76,7 @@ describe("the access tab of a user", () => {
   test("requests no access of a time before the record existed", async () => {
     const begins = daysAgo(400);
     mockApi.answer("get", "/tenants/users/{id}", { ...ann, createdAt: daysAgo(10) });
-    mockApi.answer("get", "/tenants/access/history", { begins });
+    mockApi.answer("get", "/tenants/access/history", sample("AccessHistory", { begins }));
     mockApi.answer("get", "/tenants/access", ({ query }) => {
       if (query.at !== undefined && Date.parse(query.at) < Date.now() - 10 * 86_400_000) return problem("not_found");
       return pageOf([access(wiki)]);

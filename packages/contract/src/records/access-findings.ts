@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { component, oneOf } from "../schema.ts";
+import { closedObject, component, oneOf } from "../schema.ts";
 import { NamedRecord } from "./decision.ts";
 import { policyTypes } from "./policy.ts";
 
@@ -82,10 +82,25 @@ const ClosedAddressFinding = component(
 );
 export type ClosedAddressFinding = Static<typeof ClosedAddressFinding>;
 
+const DivertedAddressFinding = component(
+  "AddressWithoutCommonGateway",
+  "An address of a resource that devices cannot reach if they may also reach earlier created resources at the address: no gateway carries them all.",
+  {
+    resource: NamedRecord,
+    address: Type.String(),
+    routedFor: closedObject(
+      { id: Type.String(), name: Type.String() },
+      { description: "The first created resource with the address. Devices send packets to its gateways." },
+    ),
+  },
+);
+export type DivertedAddressFinding = Static<typeof DivertedAddressFinding>;
+
 export const AccessFindings = component("AccessFindings", "Problems of the tenant's resources and policies.", {
   generation: Type.Integer({ minimum: 0, description: "The tenant's generation that was examined." }),
   unreachableResources: Type.Object({ ...bounds, first: Type.Array(UnreachableResourceFinding) }),
   neverMatchingPolicies: Type.Object({ ...bounds, first: Type.Array(IdlePolicyFinding) }),
   closedAddresses: Type.Object({ ...bounds, first: Type.Array(ClosedAddressFinding) }),
+  divertedAddresses: Type.Object({ ...bounds, first: Type.Array(DivertedAddressFinding) }),
 });
 export type AccessFindings = Static<typeof AccessFindings>;

@@ -161,6 +161,19 @@ export const SharedAddress = component("SharedAddress", "An address that overlap
 });
 export type SharedAddress = Static<typeof SharedAddress>;
 
+export const DivertedAddress = component(
+  "DivertedAddress",
+  "An address of the destination whose packets devices send to a gateway that does not carry the destination.",
+  {
+    address: Type.String(),
+    routedFor: closedObject(
+      { id: Type.String(), name: Type.String() },
+      { description: "The first created resource with the address. Its gateways receive the packets." },
+    ),
+  },
+);
+export type DivertedAddress = Static<typeof DivertedAddress>;
+
 export const AccessExplanation = component("AccessExplanation", "The explanation of a decision.", {
   policies: Type.Array(ConsideredPolicy, {
     description: "Policies that concern the destination, in order of evaluation; at most 200.",
@@ -178,6 +191,12 @@ export const AccessExplanation = component("AccessExplanation", "The explanation
   sharedAddresses: Type.Optional(
     Type.Array(SharedAddress, {
       description: "Addresses of the destination that several resources have; omitted if there are none. At most 20.",
+    }),
+  ),
+  divertedAddresses: Type.Optional(
+    Type.Array(DivertedAddress, {
+      description:
+        "For an allowed request: addresses at which the destination is unreachable, because no gateway in service carries both the destination and the earlier created resources at the address that the subject may reach. Omitted if there are none. At most 20; at most 64 other resources are considered.",
     }),
   ),
   nearestMiss: Type.Optional(

@@ -92,6 +92,12 @@ test("a name is resolved, and its address is connected to", async () => {
   expect(asked).toEqual([["10.90.0.7", 443]]);
 });
 
+test("a resource that is unreachable at one of its addresses has the reason in the decision", async () => {
+  const reasons = [{ kind: "other_gateway", text: "Packets to 10.80.0.9 go elsewhere." }];
+  const done = await check({ ask: async () => ({ ...reachable, reasons }) });
+  expect(done.steps[1]?.text).toBe("Access to Git is allowed. Packets to 10.80.0.9 go elsewhere.");
+});
+
 const ended = { ...configuration, gateways: [], sessionEndsAt: clock.now() - 1_000 };
 const cases: readonly (readonly [
   what: string,

@@ -130,7 +130,8 @@ export class DeviceCheck {
         remedy: reasons === "" ? "Ask your administrator for access." : reasons,
       });
     }
-    this.#pass("decision", `Access to ${name} is allowed.`);
+    const limits = answer.outcome === "reachable" && reasons !== "" ? ` ${reasons}` : "";
+    this.#pass("decision", `Access to ${name} is allowed.${limits}`);
     if (answer.outcome === "unavailable") {
       const text = reasons === "" ? "No gateway can carry the traffic now." : reasons;
       const configuration = this.#parts.configuration();

@@ -4,6 +4,7 @@ import type { Principal } from "../model/principal.ts";
 import { finish, type Work } from "../work.ts";
 import { deciding, hasEnded, policyTypeFor } from "./decide.ts";
 import type { Decision, DecisionReason, Named } from "./decision.ts";
+import { type DivertedAddress, findingDivertedAddresses } from "./diverted-addresses.ts";
 import { type MissingFact, missingFacts } from "./missing-facts.ts";
 import { findingNextChange } from "./next-change.ts";
 import { type PolicyTrace, tracePolicy } from "./policy-trace.ts";
@@ -29,6 +30,8 @@ export interface Explanation {
   readonly changesAt?: number;
   /** Addresses of the destination that several resources have. */
   readonly sharedAddresses: readonly SharedAddress[];
+  /** Addresses of the allowed destination whose packets go to a gateway that does not carry the destination. */
+  readonly divertedAddresses: readonly DivertedAddress[];
 }
 
 /** Explains a decision. Slower than `decide`, and always consistent with it. */
@@ -44,7 +47,7 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
   const resource = reached.resource;
   const type = principal === undefined ? undefined : policyTypeFor(principal, resource);
   if (principal === undefined || type === undefined || (reached.denied !== undefined && resource === undefined)) {
-    return { decision, policies: [], sharedAddresses: [] };
+    return { decision, policies: [], sharedAddresses: [], divertedAddresses: [] };
   }
   const input = { model, request, principal, resource };
   const traces: PolicyTrace[] = [];
@@ -54,6 +57,7 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
   const more = {
     ...(next === undefined ? {} : { changesAt: next }),
     sharedAddresses: yield* sharedAddressesAt(model, request.destination),
+    divertedAddresses: yield* findingDivertedAddresses(model, request, decision, (other) => deciding(model, other)),
   };
   if (decision.allowed) return { decision, policies, ...more };
   const first: MissingFact[] = [];

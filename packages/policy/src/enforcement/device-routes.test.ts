@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { budgeted, expectedTally } from "../../../../test/budget.ts";
 import { decideAtGateways } from "../decisions/decide-at-gateways.ts";
-import type { GatewayFacts } from "../model/facts.ts";
+import type { GatewayFacts, TenantFacts } from "../model/facts.ts";
 import { compile, type Model } from "../model/model.ts";
 import { plainPolicy } from "../testing/plain-policy.ts";
 import { randomLinks } from "../testing/random-links.ts";
@@ -29,8 +29,8 @@ function withSortedRelays(configuration: DeviceConfiguration | undefined) {
 }
 
 /**
- * The gateway for each address, by a separate decision about the first created resource that is reachable at the
- * address.
+ * The gateway for each address, by separate decisions about the resources with the address. The gateway belongs to the
+ * first created resource that is reachable, and carries other resources, the first created one above all.
  */
 function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string, now: number) {
   const { sources = noSources, country = null } = inputs.devices.get(deviceId) ?? {};
@@ -41,25 +41,48 @@ function gatewaysByDecisions(model: Model, inputs: RouteInputs, deviceId: string
     ...(sourceIp === null ? {} : { sourceIp }),
     ...(country === null ? {} : { country }),
   };
-  const firstOf = (gateways: readonly string[]) =>
-    gateways.find((id) => typeof inputs.gateways.get(id)?.endpoint === "string" && inputs.gateways.get(id)?.publicKey);
-  const found = new Map<string, string>();
+  const isFound = (id: string) =>
+    typeof inputs.gateways.get(id)?.endpoint === "string" && inputs.gateways.get(id)?.publicKey;
+  /** The gateways of each resource at an address, in the order of creation. */
+  const at = new Map<string, string[][]>();
   for (const resource of [...model.resources.values()].sort((a, b) => (a.facts.id < b.facts.id ? -1 : 1))) {
     const destination = { kind: "resource", resourceId: resource.id } as const;
-    const gateway = firstOf(decideAtGateways(model, { ...about, destination }, observed).gateways);
-    if (gateway === undefined) continue;
-    for (const { key } of addressesOf(resource)) if (!found.has(key)) found.set(key, gateway);
+    const gateways = decideAtGateways(model, { ...about, destination }, observed).gateways.filter(isFound);
+    if (gateways.length === 0) continue;
+    for (const key of new Set(addressesOf(resource).map(({ key }) => key)))
+      at.set(key, [...(at.get(key) ?? []), gateways]);
+  }
+  const found = new Map<string, string>();
+  let moved = 0;
+  let unreached = 0;
+  for (const [key, [own = [], ...later]] of at) {
+    const carried = (gateway: string) => later.map((gateways) => (gateways.includes(gateway) ? "1" : "0")).join("");
+    const most = own.map(carried).sort().at(-1);
+    const gateway = own.find((each) => carried(each) === most) ?? "";
+    found.set(key, gateway);
+    if (gateway !== own[0]) moved += 1;
+    if (most?.includes("0")) unreached += 1;
   }
   const somewhere = { kind: "address", address: "203.0.113.250" } as const;
   const elsewhere = decideAtGateways(model, { ...about, destination: somewhere }, observed);
-  return { found, internet: elsewhere.resource === undefined ? firstOf(elsewhere.gateways) : undefined };
+  const internet = elsewhere.resource === undefined ? elsewhere.gateways.find(isFound) : undefined;
+  return { found, internet, moved, unreached };
 }
+
+/** Random tenants. In most of them, all resources have a network and a name in common. */
+const tenantWithSharedAddresses = fc.tuple(randomTenant, fc.nat(3)).map(([facts, sharing]): TenantFacts => {
+  if (sharing === 0) return facts;
+  const shared = ["198.51.100.128/25", "shared.example.com"].map((address) => ({ address, protocols: [] }));
+  const resources = facts.resources.map((each) => ({ ...each, addresses: [...each.addresses, ...shared] }));
+  return { ...facts, resources };
+});
 
 test("a device has routes to exactly the addresses that decisions allow", () => {
   let [routed, without] = [0, 0];
+  let [moved, unreached] = [0, 0];
   const somewhereUnknown = fc.subarray([...ids.gateways], { maxLength: 1 });
   fc.assert(
-    fc.property(randomTenant, randomLinks, moment, somewhereUnknown, (facts, links, now, unknown) => {
+    fc.property(tenantWithSharedAddresses, randomLinks, moment, somewhereUnknown, (facts, links, now, unknown) => {
       const model = compile(facts);
       const hidden = (link: GatewayLink) => (unknown.includes(link.gatewayId) ? { ...link, endpoint: null } : link);
       const inputs = waysOf({ ...links, gateways: links.gateways.map(hidden) });
@@ -69,12 +92,14 @@ test("a device has routes to exactly the addresses that decisions allow", () => 
           ...allowedIps.map((to): [string, string] => [to, gateway]),
           ...names.map((to): [string, string] => [to, gateway]),
         ]);
-        const { found, internet } = gatewaysByDecisions(model, inputs, deviceId, now);
+        const { found, internet, ...shared } = gatewaysByDecisions(model, inputs, deviceId, now);
         expect(new Map(routes)).toEqual(found);
         // No address appears twice, so that WireGuard never has to choose.
         expect(routes).toHaveLength(found.size);
         if (internet !== undefined) expect(configured?.internet).toBe(internet);
         routed += routes.length;
+        moved += shared.moved;
+        unreached += shared.unreached;
         if (configured?.gateways.length === 0) without += 1;
       }
     }),
@@ -82,12 +107,14 @@ test("a device has routes to exactly the addresses that decisions allow", () => 
   );
   expect(routed).toBeGreaterThanOrEqual(expectedTally(200));
   expect(without).toBeGreaterThanOrEqual(expectedTally(20));
+  // Resources with a common address and different gateways.
+  expect(Math.min(moved, unreached)).toBeGreaterThanOrEqual(expectedTally(10));
 });
 
 test("previous routes do not override priorities, and routes do not change before `validUntil`", () => {
   let timed = 0;
   fc.assert(
-    fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
+    fc.property(tenantWithSharedAddresses, randomLinks, moment, (facts, links, now) => {
       const model = compile(facts);
       const inputs = waysOf(links);
       const serving = servingGateways(model, inputs);
@@ -114,7 +141,7 @@ test("previous routes do not override priorities, and routes do not change befor
 test("a gateway that leaves service affects only the devices that use it", () => {
   let [moved, stayed] = [0, 0];
   fc.assert(
-    fc.property(randomTenant, randomLinks, moment, (facts, links, now) => {
+    fc.property(tenantWithSharedAddresses, randomLinks, moment, (facts, links, now) => {
       const model = compile(facts);
       const inputs = waysOf(links);
       const serving = servingGateways(model, inputs);

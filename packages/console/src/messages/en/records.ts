@@ -319,6 +319,11 @@ export const records = {
     saved: "I have saved it",
     warning: "You will not be able to see it again. Store it in a secret manager.",
   },
+  divertedAddress: {
+    text: "Devices cannot reach “{{name}}” at {{address}}: packets go to a gateway of <other/>, which does not carry “{{name}}”.",
+    title_one: "Address without a common gateway",
+    title_other: "Addresses without a common gateway",
+  },
   sharedAddress: {
     enclosing:
       "{{address}} is within a block or wildcard of <others/>. Connections to {{address}} go to “{{name}}” only, even to ports that “{{name}}” does not offer.",

@@ -251,6 +251,17 @@ describe("whether someone can reach a resource", () => {
     expect(screen.getByText(/wiki\.internal is also an address of/).textContent).toContain("Wiki for all");
   });
 
+  test("names the resource whose gateway gets the packets to an address", async () => {
+    const divertedAddresses = [{ address: "10.0.0.5", routedFor: { id: newId(), name: "Wiki for all" } }];
+    mockApi.answer("post", "/access/v1/evaluation", {
+      ...allowed,
+      context: { ...allowed.context, explanation: sample("AccessExplanation", { divertedAddresses }) },
+    });
+    openConsole(`/access?device=${deviceId}&to=address&address=10.0.0.5`);
+    await screen.findByText(t("records.divertedAddress.title", { count: 1 }));
+    expect(screen.getByText(/at 10\.0\.0\.5: packets go/).textContent).toContain("Wiki for all");
+  });
+
   test("asks in one line, and expands the circumstances on request", async () => {
     const user = openConsole("/access");
     const region = await screen.findByRole("region", { name: t("access.query.region") });

@@ -6,6 +6,7 @@ import { ProblemNotice } from "../../app/problem-notice.tsx";
 import { capitalize, formatOwnZone, formatWeekTime } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";
 import { RichText } from "../../messages/rich-text.tsx";
+import { DivertedAddresses } from "../../records/diverted-addresses.tsx";
 import { RecordLink, RecordLinks } from "../../records/record-link.tsx";
 import { Facts, Panel } from "../../records/record-page.tsx";
 import { ExactTime } from "../../records/relative-time.tsx";
@@ -170,6 +171,7 @@ function Verdict({ decision: answer, query, from }: VerdictProps) {
           </section>
         )}
         <SharedAddresses shared={explanation?.sharedAddresses} />
+        <DivertedAddresses name={resource?.name} diverted={explanation?.divertedAddresses} />
         {(!decision || isUnreachable) && <OfflineGateways resource={resourceId} />}
       </Stack>
     </Panel>

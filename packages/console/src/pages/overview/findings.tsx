@@ -83,6 +83,29 @@ export function ClosedAddresses() {
   );
 }
 
+/** Shared addresses without a common gateway. Few tenants have any, so the panel is hidden without them. */
+export function DivertedAddresses() {
+  const { data } = useFindings();
+  if (data === undefined || data.divertedAddresses.count === 0) return null;
+  const { first, count, lookedAt: examined, total } = data.divertedAddresses;
+  return (
+    <Panel title={t("overview.findings.diverted.title")}>
+      <Stack gap="xs">
+        <Status tone="bad">{formatCount("diverted", count, examined)}</Status>
+        <Text c="dimmed">{t("overview.findings.diverted.text")}</Text>
+        <ul className="findings">
+          {first.slice(0, mostShown).map(({ resource, address, routedFor }) => (
+            <Finding key={`${resource.id} ${address}`} to={`/resources/${resource.id}`} name={resource.name}>
+              {t("overview.findings.diverted.address", { address, other: routedFor.name })}
+            </Finding>
+          ))}
+        </ul>
+        <Rest count={count - Math.min(first.length, mostShown)} examined={examined} total={total} />
+      </Stack>
+    </Panel>
+  );
+}
+
 export function NeverMatchingPolicies() {
   return (
     <Panel
@@ -142,7 +165,7 @@ export function Finding({ to, name, children }: FindingProps) {
   );
 }
 
-function formatCount(kind: "resources" | "policies" | "closed", count: number, examined: number): string {
+function formatCount(kind: "resources" | "policies" | "closed" | "diverted", count: number, examined: number): string {
   return count > 0
     ? t(`overview.findings.${kind}.count`, { count: examined, found: count })
     : t(`overview.findings.${kind}.none`, { count: examined });

@@ -15,7 +15,13 @@ import { RelativeTime } from "../../records/relative-time.tsx";
 import { Status } from "../../records/status.tsx";
 import { formatEvent } from "../events/format-operation.ts";
 import { formatTarget, nameOfTarget } from "../events/format-target.ts";
-import { ClosedAddresses, Finding, NeverMatchingPolicies, UnreachableResources } from "./findings.tsx";
+import {
+  ClosedAddresses,
+  DivertedAddresses,
+  Finding,
+  NeverMatchingPolicies,
+  UnreachableResources,
+} from "./findings.tsx";
 import { FirstSteps } from "./first-steps.tsx";
 import { GatewaysPanel } from "./gateways-panel.tsx";
 import { mostDevices, useLastDevices, useTestResults } from "./overview-queries.ts";
@@ -49,6 +55,7 @@ export function OverviewPage() {
           {canReadTests && canDecide && <AccessTests />}
           {canDecide && <UnreachableResources />}
           {canDecide && <ClosedAddresses />}
+          {canDecide && <DivertedAddresses />}
           {canDecide && <NeverMatchingPolicies />}
           {canReadDevices && <Devices />}
         </Stack>

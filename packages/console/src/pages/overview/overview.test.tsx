@@ -67,6 +67,7 @@ test.each([
       unreachableResources: { ...none, count },
       neverMatchingPolicies: none,
       closedAddresses: none,
+      divertedAddresses: none,
     });
     mockApi.answer("get", "/tenants/resources", pageOf([], 5));
     openConsole("/overview");
@@ -91,11 +92,33 @@ test.each([
     unreachableResources: { count: 1, lookedAt: 1, total: 1, first: [{ ...wiki, reason }] },
     neverMatchingPolicies: none,
     closedAddresses: none,
+    divertedAddresses: none,
   });
   openConsole("/overview");
   const panel = await findPanel(t("overview.findings.resources.title"));
   const line = (await panel.findByRole("link", { name: "Wiki" })).parentElement;
   await waitFor(() => expect(line?.textContent).toMatch(text));
+});
+
+test("an address without a common gateway names the resource whose gateways get its packets", async () => {
+  const [wiki, git] = [
+    { id: newId(), name: "Wiki" },
+    { id: newId(), name: "Git" },
+  ];
+  const none = { count: 0, lookedAt: 2, total: 2, first: [] };
+  mockApi.answer("get", "/tenants/access/findings", {
+    generation: 1,
+    unreachableResources: none,
+    neverMatchingPolicies: none,
+    closedAddresses: none,
+    divertedAddresses: { ...none, count: 1, first: [{ resource: git, address: "10.0.0.5", routedFor: wiki }] },
+  });
+  openConsole("/overview");
+  const panel = await findPanel(t("overview.findings.diverted.title"));
+  const line = (await panel.findByRole("link", { name: "Git" })).parentElement;
+  expect(line?.textContent).toBe("Git10.0.0.5: packets go to the gateways of “Wiki”");
+  const summary = await findPanel(t("overview.summary.title"));
+  await summary.findByText(/1 address has no common gateway/);
 });
 
 test("problems come before the recent changes, so that a phone shows them first", async () => {

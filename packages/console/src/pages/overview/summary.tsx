@@ -66,6 +66,7 @@ export function Summary() {
     ["gateways", "/gateways", gateways?.filter(({ status }) => status === "ERROR" || status === "OFFLINE").length ?? 0],
     ["resources", unreachablePath, findings?.unreachableResources.count ?? 0],
     ["closed", "/addresses", findings?.closedAddresses.count ?? 0],
+    ["diverted", "/addresses", findings?.divertedAddresses.count ?? 0],
     ["tests", "/access-tests", tests?.summary.broken ?? 0],
     ["approvals", "/device-approvals", awaiting],
   ] as const;

@@ -5,7 +5,7 @@ import {
   deviceFrames,
 } from "@gatehouse/agent-protocol/device/frames";
 import type { LinkVersion } from "@gatehouse/agent-protocol/link/greeting";
-import type { PreviousRoutes } from "@gatehouse/policy/enforcement/device-routes";
+import type { PreviousRoutes } from "@gatehouse/policy/enforcement/sticky-gateways";
 import type { LinkTransport } from "../../platform/link-transport.ts";
 import {
   AgentConnection,

@@ -92,6 +92,20 @@ test("a device asks by name, id or address, and learns the ports of what it can 
   }
 });
 
+test("says that another resource determines the gateway of an address", async () => {
+  const { device, userId } = await newDevice();
+  const shared = [{ address: "10.20.30.8", protocols: [] }];
+  const wiki = await newResource(userId, { addresses: shared });
+  const git = await newResource(userId, { addresses: [...shared, { address: "10.20.30.80", protocols: [] }] });
+  const vault = await newResource(userId, { addresses: shared });
+  const text = expect.stringContaining(`Packets to 10.20.30.8 go to a gateway of "${wiki.name}"`);
+  const reasons = [{ kind: "other_gateway", text }];
+  expect(await ask(device, vault.name)).toMatchObject({ outcome: "unavailable", reasons });
+  expect(await ask(device, git.name)).toMatchObject({ outcome: "reachable", reasons });
+  expect(await ask(device, "10.20.30.80")).toMatchObject({ outcome: "reachable", reasons: [] });
+  expect(await ask(device, wiki.name)).toMatchObject({ outcome: "reachable", reasons: [] });
+});
+
 test("says why something is blocked, and nothing about what belongs to others", async () => {
   const { device, userId, id } = await newDevice();
   const { name, policyId } = await newResource(userId);

@@ -1,6 +1,11 @@
 /** Answers a device's question about its own access, with the reasons that the page of its person shows. */
 import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
 import { decidingAtGateways } from "@gatehouse/policy/decisions/decide-at-gateways";
+import {
+  type DivertedAddress,
+  examinedAddresses,
+  findingDivertedAddresses,
+} from "@gatehouse/policy/decisions/diverted-addresses";
 import { explainingDecision, type OwnExplanation } from "@gatehouse/policy/decisions/explain-own";
 import type { AccessRequest } from "@gatehouse/policy/decisions/request";
 import {
@@ -32,6 +37,7 @@ export type DeviceAccess = Pick<DeviceAnswer, "outcome" | "resource" | "reasons"
 const shownAddresses = 20;
 const shownRanges = 50;
 const shownReasons = 50;
+const longestText = 2000;
 
 /**
  * @param to name or id of a resource, a host name, or an IP address
@@ -65,13 +71,16 @@ export async function explainToDevice(
   const work = explaining(tenant.model, request, sources, [...devices.keys()]);
   const explained = await evaluator.answerPerson(tenantId, userId, "The question of the device", work);
   const { reachable, missing } = myAnswer(explained, devices);
+  const { diverted, resource } = explained;
+  const isDiverted = resource !== undefined && diverted.length === examinedAddresses(request, resource);
   const isOutOfService = missing.length > 0 && missing.every(({ kind }) => kind === "no_gateway");
   return {
-    outcome: reachable ? "reachable" : isOutOfService ? "unavailable" : "blocked",
-    ...(explained.resource === undefined ? {} : { resource: resourceIn(explained.resource) }),
-    reasons: missing
-      .slice(0, shownReasons)
-      .map((fact) => ({ kind: fact.kind, text: missingText(fact, latestSource(sources) ?? undefined) })),
+    outcome: reachable && !isDiverted ? "reachable" : isDiverted || isOutOfService ? "unavailable" : "blocked",
+    ...(resource === undefined ? {} : { resource: resourceIn(resource) }),
+    reasons: [
+      ...diverted.map((each) => ({ kind: "other_gateway", text: divertedText(each) })),
+      ...missing.map((fact) => ({ kind: fact.kind, text: missingText(fact, latestSource(sources) ?? undefined) })),
+    ].slice(0, shownReasons),
   };
 }
 
@@ -81,10 +90,19 @@ function* explaining(
   request: AccessRequest,
   sources: DeviceSources,
   ownDevices: readonly string[],
-): Work<OwnExplanation> {
+): Work<OwnExplanation & { readonly diverted: readonly DivertedAddress[] }> {
   const from = (sourceIp: string | null) => (sourceIp === null ? request : { ...request, sourceIp });
-  const decision = yield* decidingAtGateways(model, from(sourceAt(sources)), sourcesAtGateways(sources));
-  return yield* explainingDecision(model, from(latestSource(sources)), ownDevices, decision);
+  const decide = (asked: AccessRequest) => decidingAtGateways(model, asked, sourcesAtGateways(sources));
+  const asked = from(sourceAt(sources));
+  const decision = yield* decide(asked);
+  const explanation = yield* explainingDecision(model, from(latestSource(sources)), ownDevices, decision);
+  return { ...explanation, diverted: yield* findingDivertedAddresses(model, asked, decision, decide) };
+}
+
+/** The person may reach both resources, so the name of the other one is not confidential. */
+function divertedText({ address, routedFor }: DivertedAddress): string {
+  const text = `Packets to ${address} go to a gateway of "${routedFor.name}", which does not carry this resource. Ask your administrator for a common gateway of both resources.`;
+  return text.slice(0, longestText);
 }
 
 function blockedBy(kind: "device_without_user"): DeviceAccess {

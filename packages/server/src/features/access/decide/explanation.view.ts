@@ -21,13 +21,14 @@ const shownCharacters = 500;
 
 /** An explanation as the API shows it: with names, and short enough to read. */
 export function explanationView(explanation: Explanation, model: Model): AccessExplanation {
-  const { policies, nearestMiss, changesAt, sharedAddresses } = explanation;
+  const { policies, nearestMiss, changesAt, sharedAddresses, divertedAddresses } = explanation;
   const about = policies.filter(({ destinationMet }) => destinationMet).slice(0, shownPolicies);
   return {
     policies: about.map((trace) => policyView(trace, model)),
     otherPolicies: policies.length - about.length,
     ...(changesAt === undefined ? {} : { changesAt: momentView(changesAt) }),
     ...(sharedAddresses.length === 0 ? {} : { sharedAddresses: sharedAddresses.map(sharedAddressView) }),
+    ...(divertedAddresses.length === 0 ? {} : { divertedAddresses: [...divertedAddresses] }),
     ...(nearestMiss === undefined
       ? {}
       : {

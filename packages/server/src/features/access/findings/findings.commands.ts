@@ -2,11 +2,13 @@ import type * as operations from "@gatehouse/contract/operations/access.operatio
 import {
   type AccessFindings,
   type ClosedAddressFinding,
+  type DivertedAddressFinding,
   type IdlePolicyFinding,
   maxFindings,
   type UnreachableResourceFinding,
 } from "@gatehouse/contract/records/access-findings";
 import { closedAddresses } from "@gatehouse/policy/findings/closed-addresses";
+import { divertedAddresses } from "@gatehouse/policy/findings/diverted-addresses";
 import { idlePolicies } from "@gatehouse/policy/findings/idle-policies";
 import { PossibleSources } from "@gatehouse/policy/findings/possible-sources";
 import { unreachableResources } from "@gatehouse/policy/findings/unreachable-resources";
@@ -41,7 +43,32 @@ function* findingsIn(model: Model, now: number): Work<Omit<AccessFindings, "gene
   const { idle, ...neverMatching } = yield* neverMatchingPolicies(model, sources, now, step);
   const unreachable = yield* unreachableOf(model, sources, idle, step);
   const closed = yield* closedAddressesOf(model, step);
-  return { unreachableResources: unreachable, neverMatchingPolicies: neverMatching, closedAddresses: closed };
+  return {
+    unreachableResources: unreachable,
+    neverMatchingPolicies: neverMatching,
+    closedAddresses: closed,
+    divertedAddresses: yield* divertedAddressesOf(model, step),
+  };
+}
+
+function* divertedAddressesOf(model: Model, step: () => Work<boolean>): Work<AccessFindings["divertedAddresses"]> {
+  const first: DivertedAddressFinding[] = [];
+  let count = 0;
+  let lookedAt = 0;
+  for (const found of divertedAddresses(model)) {
+    if (typeof found === "number") {
+      yield found;
+    } else if (found === "address") {
+      lookedAt += 1;
+      if (!(yield* step())) break;
+    } else {
+      count += 1;
+      const { resource, address, routedFor } = found;
+      if (first.length < maxFindings) first.push({ resource: resource.named, address, routedFor: routedFor.named });
+    }
+  }
+  const total = yield* sumOver(model, ({ type, facts }) => (type === "INTERNET" ? 0 : facts.addresses.length));
+  return { first, count, lookedAt, total };
 }
 
 function* closedAddressesOf(model: Model, step: () => Work<boolean>): Work<AccessFindings["closedAddresses"]> {

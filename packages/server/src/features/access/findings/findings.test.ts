@@ -86,6 +86,31 @@ test("reports stored private addresses in blocked ranges", async () => {
   });
 });
 
+test("reports addresses at which no gateway carries all resources", async () => {
+  const { client } = await server.newTenant();
+  const made = async (path: string, body: object) => (await client.must.post(path, body)).body;
+  const gateways: { id: string }[] = [];
+  for (const port of ["51821", "51822"]) {
+    gateways.push(await made("/tenants/gateways", { name: `Gateway ${port}`, wireguardPort: port }));
+  }
+  const resources: { id: string; name: string }[] = [];
+  for (const [index, name] of ["Wiki", "Git"].entries()) {
+    const addresses = [{ address: "10.0.0.5", protocols: [] }];
+    const { id } = await made("/tenants/resources", { name, type: "PRIVATE", addresses });
+    const loadBalancing = { loadBalancingMode: "MANUAL", gateways: [gateways[index]?.id] };
+    await client.must.post(`/tenants/resources/${id}/loadBalancing`, loadBalancing);
+    resources.push({ id, name });
+  }
+  const [wiki, git] = resources;
+  const { body } = await client.must.get("/tenants/access/findings");
+  expect(body.divertedAddresses).toEqual({
+    count: 1,
+    lookedAt: 2,
+    total: 2,
+    first: [{ resource: git, address: "10.0.0.5", routedFor: wiki }],
+  });
+});
+
 test("a policy that denies a device has no source after the deletion, and does not apply to the same machine", async () => {
   const user = await made("/tenants/users", { email: "laptop@example.com" });
   const enrol = () =>

@@ -1,0 +1,151 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { budgeted, expectedTally } from "../../../../test/budget.ts";
+import { deviceConfiguration } from "../enforcement/device-routes.ts";
+import { noSources } from "../enforcement/device-sources.ts";
+import type { GatewayLink } from "../enforcement/links.ts";
+import { addressesOf } from "../enforcement/parsed-addresses.ts";
+import { divertedAddresses } from "../findings/diverted-addresses.ts";
+import type { TenantFacts } from "../model/facts.ts";
+import { compile } from "../model/model.ts";
+import { goldenCase } from "../testing/golden-case.ts";
+import { moment } from "../testing/random-request.ts";
+import { randomTenant } from "../testing/random-tenant.ts";
+import { explain } from "./explain.ts";
+
+/** Random tenants. In most of them, all resources have a network in common. */
+const tenantWithSharedAddress = fc.tuple(randomTenant, fc.nat(3)).map(([facts, sharing]): TenantFacts => {
+  const shared = sharing === 0 ? [] : [{ address: "198.51.100.128/25", protocols: [] }];
+  return {
+    ...facts,
+    resources: facts.resources.map((each) => ({ ...each, addresses: [...each.addresses, ...shared] })),
+  };
+});
+
+const linkOf = (gatewayId: string): GatewayLink => ({
+  ...{ gatewayId, ipv4: "100.64.1.1", ipv6: "fd00::1:1", publicKey: "E".repeat(43), listenPort: 51_820 },
+  ...{ endpoint: "192.0.2.1:51820", relayEnabled: false, relayPort: null, drain: null, networks: null },
+  dns: { resolvers: [], domains: [] },
+});
+
+test("an explanation names exactly the addresses whose route leads to a gateway that does not carry the resource", () => {
+  let [diverted, direct] = [0, 0];
+  fc.assert(
+    fc.property(tenantWithSharedAddress, moment, (facts, now) => {
+      const model = compile(facts);
+      const gateways = new Map(facts.gateways.map(({ id }) => [id, linkOf(id)]));
+      for (const { id: deviceId } of facts.devices) {
+        const routed = { ipv4: "100.64.0.1", ipv6: "fd00::1", isPeer: true, sources: noSources, country: null };
+        const inputs = { devices: new Map([[deviceId, routed]]), gateways };
+        const routes = new Map<string, string>();
+        for (const { gateway, allowedIps, names } of deviceConfiguration(model, inputs, deviceId, now)?.gateways ??
+          []) {
+          for (const key of [...allowedIps, ...names]) routes.set(key, gateway);
+        }
+        for (const resource of model.resources.values()) {
+          const subject = { kind: "device", deviceId } as const;
+          const destination = { kind: "resource", resourceId: resource.id } as const;
+          const { decision, divertedAddresses: found } = explain(model, { subject, destination, now });
+          const unreached = addressesOf(resource)
+            .filter(({ key }) => !decision.gateways.includes(routes.get(key) ?? ""))
+            .map(({ address }) => address);
+          expect(found.map(({ address }) => address)).toEqual(decision.gateways.length === 0 ? [] : unreached);
+          diverted += found.length;
+          direct += decision.gateways.length;
+        }
+      }
+    }),
+    { numRuns: budgeted(200, 20), unbiased: true },
+  );
+  expect(Math.min(diverted, direct)).toBeGreaterThanOrEqual(expectedTally(20));
+});
+
+/** The diverted addresses of a request, and the findings of the tenant. */
+function found(resources: string, request: string, policies = "- { name: Open, all: [users, resources] }") {
+  const { facts, request: asked } = goldenCase(
+    "a case",
+    `why: Resources with a common address, described by the test.
+tenant:
+  users: { ada: {} }
+  devices: { laptop: { user: ada } }
+  gateways: { berlin: ONLINE, oslo: ONLINE, paris: OFFLINE }
+  resources:
+${resources}
+  policies:
+    ${policies}
+request: ${request}
+expect: { allowed: false, reasons: [no_policy_allows] }
+`,
+  );
+  const model = compile(facts);
+  return {
+    explained: explain(model, asked).divertedAddresses.map(({ address, routedFor }) => [address, routedFor.name]),
+    findings: [...divertedAddresses(model)].flatMap((each) =>
+      typeof each === "object" ? [[each.resource.facts.name, each.address, each.routedFor.facts.name]] : [],
+    ),
+  };
+}
+
+const resource = (name: string, addresses: string, gateways: string, type = "PRIVATE") =>
+  `    ${name}: { type: ${type}, addresses: { ${addresses} }, gateways: [${gateways}] }\n`;
+const at = "10.0.0.5: [TCP/443]";
+const diverted = resource("Wiki", at, "berlin") + resource("Git", `${at}, git.internal: [TCP/22]`, "oslo");
+
+test.each<[string, string, string, readonly unknown[], readonly unknown[]]>([
+  [
+    "is reported for the resource created later",
+    diverted,
+    "{ device: laptop, resource: Git }",
+    [["10.0.0.5", "Wiki"]],
+    [["Git", "10.0.0.5", "Wiki"]],
+  ],
+  [
+    "is not reported for the first one",
+    diverted,
+    "{ device: laptop, resource: Wiki }",
+    [],
+    [["Git", "10.0.0.5", "Wiki"]],
+  ],
+  [
+    "is not reported by the address of one resource",
+    diverted,
+    "{ device: laptop, to: git.internal }",
+    [],
+    [["Git", "10.0.0.5", "Wiki"]],
+  ],
+  [
+    "is reported by the address",
+    resource("Wiki", "10.0.0.5: [TCP/443]", "berlin") + resource("Git", "10.0.0.5: [TCP/22]", "oslo"),
+    "{ device: laptop, to: 10.0.0.5, protocol: TCP/22 }",
+    [["10.0.0.5", "Wiki"]],
+    [["Git", "10.0.0.5", "Wiki"]],
+  ],
+  [
+    "with a common gateway is not reported",
+    resource("Wiki", at, "berlin, oslo") + resource("Git", at, "oslo"),
+    "{ device: laptop, resource: Git }",
+    [],
+    [],
+  ],
+  [
+    "whose common gateway is out of service is explained, and no finding",
+    resource("Wiki", at, "berlin, paris") + resource("Git", at, "paris, oslo"),
+    "{ device: laptop, resource: Git }",
+    [["10.0.0.5", "Wiki"]],
+    [],
+  ],
+  [
+    "is no finding if a resource has no gateways or the type INTERNET",
+    resource("None", at, "") + resource("Open", at, "berlin", "INTERNET") + resource("Git", at, "oslo"),
+    "{ device: laptop, resource: Git }",
+    [],
+    [],
+  ],
+])("an address of several resources %s", (_what, resources, request, explained, findings) => {
+  expect(found(resources, request)).toEqual({ explained, findings });
+});
+
+test("a resource that the device may not reach diverts nothing", () => {
+  const onlyGit = "- { name: Open, all: [users], resources: [Git] }";
+  expect(found(diverted, "{ device: laptop, resource: Git }", onlyGit).explained).toEqual([]);
+});
