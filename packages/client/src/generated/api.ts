@@ -3200,7 +3200,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -3275,7 +3275,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -5180,7 +5180,7 @@ export interface components {
             readonly name?: string;
             readonly description?: string;
             readonly enforced?: boolean;
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
             readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly context?: components["schemas"]["AccessTestContext"];
             readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6418,7 +6418,7 @@ export interface operations {
                     readonly name: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6498,7 +6498,7 @@ export interface operations {
                     readonly name?: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject?: components["schemas"]["NewAccessTestSubject"];
