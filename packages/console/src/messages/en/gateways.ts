@@ -45,7 +45,10 @@ export const gateways = {
     noPackages:
       "This server has no agent packages, so a gateway cannot be installed from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
-    rotated: "The token was rotated. Update it on the gateway’s machine. The previous token works until <time></time>.",
+    revoked:
+      "The previous token no longer works. If you have not updated the token on the gateway’s machine yet, update it now.",
+    rotated:
+      "The token was rotated. If you have not updated it on the gateway’s machine yet, update it now. The previous token works until <time></time>.",
     show: "Deploy on another machine",
     reveal: "Reveal token",
     title: "Deploy",
