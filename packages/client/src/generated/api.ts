@@ -4179,7 +4179,7 @@ export interface components {
             readonly token: string;
             /**
              * Format: date-time
-             * @description When the last of the tokens stops working that a rotation replaced. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.
+             * @description When the last token that a rotation replaced stops working. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.
              */
             readonly formerTokensEndAt?: string;
             /** Format: date-time */
@@ -5859,7 +5859,7 @@ export interface operations {
                     readonly changes: readonly components["schemas"]["Change"][];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     /**
-                     * @description Whether the users that the changes create count as active, without a device, as they will after they accept their invitations. Otherwise, they are pending and have no access.
+                     * @description Whether pending users that the changes create or change count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.
                      * @default false
                      */
                     readonly invitationsAccepted?: boolean;

@@ -169,10 +169,41 @@ describe("gained and lost access", () => {
     expect(accepted.rows).toContainEqual(
       expect.objectContaining({ ...row, subject: expect.objectContaining(row.subject) }),
     );
+  });
+
+  test("pending users whose groups change count as active too", async () => {
+    const [group, email] = [unique("Writers"), uniqueEmail()];
+    const { id: groupId } = (await client.post("/tenants/groups", { name: group })).body;
+    const [invited] = (await client.post("/tenants/users", [{ email }])).body;
+    const body = { name: unique("Policy"), type: "PRIVATE", action: true, groups: [groupId] };
+    await client.post("/tenants/policies", { ...body, resources: [network.wiki.id] });
+    const path = `/tenants/users/${invited.id}/groups`;
+    const joining: Change = { method: "PATCH", path, body: { addedGroups: [groupId], removedGroups: [] } };
+    expect(await previewed([joining])).toMatchObject({ gained: { pairs: 0 } });
+    const accepted = await previewed([joining], { invitationsAccepted: true });
+    const subject = expect.objectContaining({ kind: "user", name: email });
+    expect(accepted.rows).toContainEqual(
+      expect.objectContaining({ change: "gained", subject, resource: network.wiki }),
+    );
+
+    // The deletion of the group changes its members, but this caller cannot change users.
+    expect((await client.patch(path, joining.body)).status).toBe(200);
     const key = server.client(await tenant.keyWith("decisions:read", "groups:write"));
-    const [creation] = changes;
-    if (creation === undefined) throw new Error("there is no change");
-    expect((await preview([creation], { invitationsAccepted: true }, key)).status).toBe(200);
+    const deletion: Change = { method: "DELETE", path: `/tenants/groups/${groupId}` };
+    const lost = await preview([deletion], { invitationsAccepted: true }, key);
+    expect({ status: lost.status, gained: lost.body.gained?.pairs }).toEqual({ status: 200, gained: 0 });
+    expect((await client.get(`/tenants/users/${invited.id}`)).body.status).toBe("pending");
+  });
+
+  test("users who accept by applying a configuration count as active", async () => {
+    const email = uniqueEmail();
+    const { users } = (await client.get("/tenants/configuration")).body;
+    const [owner] = users;
+    const body = { version: 1, users: [...users, { ...owner, email, roles: [] }] };
+    const change: Change = { method: "POST", path: "/tenants/configuration/apply", body };
+    expect((await previewed([change])).gained.pairs).toBe(0);
+    const { rows } = await previewed([change], { invitationsAccepted: true });
+    expect(rows.map(({ subject }: { readonly subject: { readonly name: string } }) => subject.name)).toContain(email);
   });
 });
 
@@ -339,6 +370,13 @@ describe("a change is refused", () => {
       const reply = await preview(many, {}, theirs);
       expect({ status: reply.status, code: reply.body.code }).toEqual({ status: 422, code: "preview_too_long" });
       expect(reply.body.errors[0].pointer).toMatch(/^\/changes\/[1-9]$/);
+      stepMs = 7_000;
+      const accepting = await preview([invitation()], { invitationsAccepted: true }, theirs);
+      expect({ status: accepting.status, code: accepting.body.code }).toEqual({
+        status: 422,
+        code: "preview_too_long",
+      });
+      stepMs = 1_000;
       expect((await preview([invitation()], {}, theirs)).status).toBe(200);
     } finally {
       await slow.close();
