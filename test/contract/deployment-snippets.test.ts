@@ -153,16 +153,22 @@ describe("the snippets that update a gateway's token", () => {
     );
   });
 
-  test("the container replaces the former one, with the same limits", () => {
+  test("the container restarts with its own image and address", () => {
     const text = tokenUpdateSnippets.container(options);
-    expect(text.replace(" --replace", "")).toBe(gatewaySnippets.container(options));
-    expect(text).toContain("podman run --detach --replace --name gatehouse-gateway ");
+    const programs = { sudo: 'exec "$@"', podman: 'echo "$@"' };
+    const { stdout, files } = runIn(text, programs);
+    expect(stdout).toBe("restart gatehouse-gateway\n");
+    expect(files).toEqual({ "gatehouse-gateway.token": { content: "TOKEN", mode: "600" } });
+    expect(gatewaySnippets.container(options)).toContain(" --name gatehouse-gateway ");
+    // The gateway may have another version than the server, or an image from another registry.
+    expect(text).toBe(tokenUpdateSnippets.container({ ...options, url: "https://other.example.com" }));
+    expect(text).not.toContain("localhost/");
   });
 
-  test("Compose creates the container again, because a mounted file stays the former one", () => {
+  test("Compose restarts the container", () => {
     const programs = { sudo: 'exec "$@"', docker: 'echo "$@"' };
     const { stdout, files } = runIn(tokenUpdateSnippets.compose(options), programs);
-    expect(stdout).toBe("compose up --detach --force-recreate gateway\n");
+    expect(stdout).toBe("compose restart gateway\n");
     expect(files).toEqual({ "gatehouse-gateway.token": { content: "TOKEN", mode: "600" } });
     expect(parse(gatewaySnippets.compose(options)).services).toHaveProperty("gateway");
   });

@@ -33,17 +33,6 @@ const writeTokenAsRoot = (token: string) => `printf %s '${token}' | sudo install
 /** The downloaded script is a file, because a shell that reads an empty pipe succeeds. */
 const script = "gatehouse-install.sh";
 
-/** Runs the container. Podman replaces a container with the same name only if an option says so. */
-const runContainer = ({ url }: SnippetOptions, options = "") =>
-  `echo 'd ${runtimeFolder} 0700' | sudo install -m 644 /dev/stdin /etc/tmpfiles.d/gatehouse-gateway.conf &&
-  sudo systemd-tmpfiles --create gatehouse-gateway.conf &&
-  sudo podman run --detach${options} --name gatehouse-gateway --restart always --network host --read-only \\
-    --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
-    --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
-    --volume ${runtimeFolder}:${runtimeFolder} \\
-    --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
-    ${image} --url ${url} --token-file ${mountedToken}`;
-
 export const gatewaySnippets: Readonly<Record<SnippetKind, (options: SnippetOptions) => string>> = {
   debian: ({ url, token }) => `${writeToken(token)} &&
   curl -fsS -o ${script} ${url}/install/gateway &&
@@ -67,8 +56,15 @@ runcmd:
     sh /run/${script} --token-file /etc/gatehouse/gateway-token
 `,
 
-  container: (options) => `${writeTokenAsRoot(options.token)} &&
-  ${runContainer(options)}`,
+  container: ({ url, token }) => `${writeTokenAsRoot(token)} &&
+  echo 'd ${runtimeFolder} 0700' | sudo install -m 644 /dev/stdin /etc/tmpfiles.d/gatehouse-gateway.conf &&
+  sudo systemd-tmpfiles --create gatehouse-gateway.conf &&
+  sudo podman run --detach --name gatehouse-gateway --restart always --network host --read-only \\
+    --cap-drop ALL --cap-add NET_ADMIN --cap-add NET_BIND_SERVICE --security-opt no-new-privileges \\
+    --device /dev/net/tun --volume gatehouse-gateway:/var/lib/gatehouse-gateway \\
+    --volume ${runtimeFolder}:${runtimeFolder} \\
+    --volume "$PWD/${tokenFile}:${mountedToken}:ro" \\
+    ${image} --url ${url} --token-file ${mountedToken}`,
 
   compose: ({ url, token }) => `# First: ${writeTokenAsRoot(token)}
 services:
@@ -112,12 +108,12 @@ export const tokenUpdateSnippets: Readonly<Record<TokenUpdateKind, (options: Sni
   debian: ({ token }) => `printf %s '${token}' | sudo install -m 600 /dev/stdin /etc/gatehouse/gateway-token &&
   sudo systemctl restart gatehouse-gateway`,
 
-  container: (options) => `${writeTokenAsRoot(options.token)} &&
-  ${runContainer(options, " --replace")}`,
+  // The mount shows the former file until the container restarts. A restart keeps the image and the options.
+  container: ({ token }) => `${writeTokenAsRoot(token)} &&
+  sudo podman restart gatehouse-gateway`,
 
-  // The mount shows the former file until the container is created again.
   compose: ({ token }) => `${writeTokenAsRoot(token)} &&
-  docker compose up --detach --force-recreate gateway`,
+  docker compose restart gateway`,
 
   helm: ({ token }) => `${writeToken(token)} &&
   kubectl create secret generic gatehouse-gateway --from-file=token=${tokenFile} --dry-run=client --output yaml |

@@ -3226,7 +3226,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -3301,7 +3301,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -4224,7 +4224,7 @@ export interface components {
             readonly token: string;
             /**
              * Format: date-time
-             * @description When the last of the tokens stops working that a rotation replaced. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.
+             * @description When the last token that a rotation replaced stops working. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.
              */
             readonly formerTokensEndAt?: string;
             /** Format: date-time */
@@ -5225,7 +5225,7 @@ export interface components {
             readonly name?: string;
             readonly description?: string;
             readonly enforced?: boolean;
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
             readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly context?: components["schemas"]["AccessTestContext"];
             readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -5904,7 +5904,7 @@ export interface operations {
                     readonly changes: readonly components["schemas"]["Change"][];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     /**
-                     * @description Whether the users that the changes create count as active, without a device, as they will after they accept their invitations. Otherwise, they are pending and have no access.
+                     * @description Whether pending users that the changes create or change count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.
                      * @default false
                      */
                     readonly invitationsAccepted?: boolean;
@@ -6466,7 +6466,7 @@ export interface operations {
                     readonly name: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6546,7 +6546,7 @@ export interface operations {
                     readonly name?: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its other fields apply. Otherwise, they are empty. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject?: components["schemas"]["NewAccessTestSubject"];

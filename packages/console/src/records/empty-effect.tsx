@@ -1,10 +1,13 @@
-/** Why a planned policy gives nobody access: it names nothing, or what it names cannot connect yet. */
+/** Why a planned policy or group gives nobody access: it names nothing, or what it names cannot connect yet. */
 import { Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { api, paged } from "../app/api.ts";
 import { usePermission } from "../app/session.ts";
 import { t } from "../messages/i18n.ts";
 import type { PlannedChange } from "./planned-change.ts";
+
+/** Whether an id is of a stored record, and not the name of a record that the changes create. */
+const isId = (id: string): boolean => !id.startsWith("@");
 
 /** The fields of a policy that decide whom it concerns. Other bodies have none of them. */
 interface PolicyBody {
@@ -22,14 +25,15 @@ interface PolicyBody {
 
 export function EmptyEffect({ changes }: { readonly changes: readonly PlannedChange[] }) {
   const policy = policyIn(changes);
+  const joining = usersWhoJoin(changes);
   const canRead = usePermission("users:read");
   const reasons = policy === undefined ? [] : missingIn(policy);
-  const asks = policy !== undefined && reasons.length === 0 && canRead;
+  const asks = (policy !== undefined || joining.length > 0) && reasons.length === 0 && canRead;
   const { data: found } = useQuery({
-    queryKey: ["preview", "empty", policy],
+    queryKey: ["preview", "empty", policy, joining],
     enabled: asks,
     gcTime: 0,
-    queryFn: ({ signal }) => (policy === undefined ? [] : reasonsFor(policy, signal)),
+    queryFn: ({ signal }) => (policy === undefined ? peopleIn({ users: joining }, signal) : reasonsFor(policy, signal)),
   });
   const all = [...reasons, ...(found ?? [])];
   if (all.length === 0) return null;
@@ -47,6 +51,16 @@ function policyIn(changes: readonly PlannedChange[]): PolicyBody | undefined {
   return change?.body as PolicyBody | undefined; // the body of this operation
 }
 
+/** Ids of stored users whom the changes add to groups. */
+function usersWhoJoin(changes: readonly PlannedChange[]): readonly string[] {
+  const ids = changes.flatMap(({ path, body }) => {
+    const [, id] = /^\/tenants\/users\/([^/]+)\/groups$/.exec(path) ?? [];
+    const { addedGroups = [] } = (body ?? {}) as { readonly addedGroups?: readonly string[] }; // of this operation
+    return id !== undefined && addedGroups.length > 0 ? [id] : [];
+  });
+  return ids.filter(isId);
+}
+
 /** Parts that the policy itself lacks. */
 function missingIn(policy: PolicyBody): readonly string[] {
   const { users = [], groups = [], devices = [], resources = [], allUsers, allGroups, allDevices } = policy;
@@ -57,8 +71,6 @@ function missingIn(policy: PolicyBody): readonly string[] {
     ...(policy.allResources === true || resources.length > 0 ? [] : [t("records.effect.empty.noResources")]),
   ];
 }
-
-const isId = (id: string): boolean => !id.startsWith("@");
 
 /** Parts that its users and resources lack. */
 async function reasonsFor(policy: PolicyBody, signal: AbortSignal): Promise<readonly string[]> {

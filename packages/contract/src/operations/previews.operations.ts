@@ -28,7 +28,7 @@ export const previewAccess = operation({
       Type.Boolean({
         default: false,
         description:
-          "Whether the users that the changes create count as active, without a device, as they will after they accept their invitations. Otherwise, they are pending and have no access.",
+          "Whether pending users that the changes create or change count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.",
       }),
     ),
     page: Type.Optional(

@@ -35,7 +35,7 @@ export const Gateway = component("Gateway", "A network gateway with its settings
     Type.Unsafe<Static<typeof Timestamp>>({
       ...Timestamp,
       description:
-        "When the last of the tokens stops working that a rotation replaced. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.",
+        "When the last token that a rotation replaced stops working. Can be in the past. Omitted if no such token is stored, or if another record embeds the gateway.",
     }),
   ),
   lastOnline: Type.Optional(Timestamp),

@@ -5,7 +5,7 @@ import { accessLevel } from "./access-level.ts";
 import type { OpenCircumstances } from "./open-circumstances.ts";
 
 /** A request from the network that the policies name, in Germany, on a Thursday at noon. */
-const given: Required<Omit<OpenCircumstances, "knownPosture">> = {
+const given: Required<Omit<OpenCircumstances, "device">> = {
   sourceIp: "192.0.2.7",
   country: "DE",
   now: Date.parse("2026-01-15T12:00:00Z"),

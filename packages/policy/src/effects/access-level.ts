@@ -6,12 +6,11 @@ import { resolveDestination } from "../decisions/resolve-destination.ts";
 import { resolvePrincipal } from "../decisions/resolve-principal.ts";
 import type { CompiledPolicy } from "../model/compiled-policy.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
-import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import { decisionCost, finish, policyCost, type Work, yieldAfter } from "../work.ts";
 import { type KnownCircumstances, knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
-import { type Certainty, certaintyOf } from "./open-rule.ts";
+import { type Certainty, certaintyOf, costOfCertainty } from "./open-rule.ts";
 
 /**
  * A subject's access over all values of the open circumstances. "always" and "never" are certain: every request is
@@ -105,7 +104,7 @@ export function* evaluatingAccess(
       const rule = policy.ruleIn(model.rules);
       if (rule?.facts.type === "CUSTOM") {
         context ??= contextOf(model, principal, resource, circumstances, overrides);
-        spent += estimatedCost(rule, context);
+        spent += costOfCertainty(rule, context, circumstances.open);
         certainty = least(certainty, certaintyOf(rule, context, circumstances.open));
       } else if (rule?.facts.type !== "ALLOW") continue;
       if (certainty === "no") continue;

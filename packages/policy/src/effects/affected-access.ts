@@ -8,7 +8,7 @@ import type { PolicyList } from "../model/policy-list.ts";
 import { entriesAtOnce, entryCost, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { mayAllow } from "./access-level.ts";
 import { type MergedPolicy, mergingPolicies } from "./merged-policies.ts";
-import { inputsOf } from "./open-rule.ts";
+import { inputsOf } from "./rule-inputs.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
 /** A set of ids, or all ids. */

@@ -115,6 +115,49 @@ describe("a hypothetical device with some known posture", () => {
   });
 });
 
+describe("the other fields and the session of a hypothetical device are open", () => {
+  const changed = (text: string) =>
+    compile({
+      ...facts,
+      rules: facts.rules.map((rule) => ({ ...rule, text })),
+      devices: facts.devices.map((device) => ({ ...device, os: "Windows", session: null })),
+    });
+  const tested = (text: string, subject: AccessExpectation["subject"], expected: "allowed" | "denied") => {
+    const device = { posture: { diskEncrypted: false } };
+    const asked = { subject, device, destination: resource("git"), circumstances: {}, expected };
+    const { holds, broken } = checkExpectation(changed(text), asked);
+    return holds ? "holds" : broken[0]?.level;
+  };
+  const engineers = group("engineers");
+  const laptop = { kind: "device" as const, id: idOf(facts.devices, "annas laptop") };
+
+  test.each([
+    ["session.age < duration('8h') && device.posture.diskEncrypted == true", "holds", "never"],
+    ["session.age < duration('8h') && device.posture.osUpToDate == true", "sometimes", "sometimes"],
+    ["'hwk' in session.methods", "sometimes", "sometimes"],
+    ["[session].exists(one, one.methods == ['hwk'])", "sometimes", "sometimes"],
+    ["device.os == 'macOS'", "sometimes", "sometimes"],
+    ["device['os'] == ''", "sometimes", "sometimes"],
+    ["'build' in device.tags", "sometimes", "sometimes"],
+    ["device.os == 'macOS' && device.posture.diskEncrypted == true", "holds", "never"],
+    ["device.os == 'macOS' || device.posture.diskEncrypted == false", "always", "holds"],
+    // The device has the agent.
+    ["device.agent", "always", "holds"],
+    ["!device.agent", "holds", "never"],
+  ])("%s: denied %s, allowed %s", (text, denied, allowed) => {
+    expect([tested(text, engineers, "denied"), tested(text, engineers, "allowed")]).toEqual([denied, allowed]);
+  });
+
+  test.each([
+    ["device.os == 'macOS'", "holds", "never"],
+    ["device.os == 'Windows'", "always", "holds"],
+    ["'hwk' in session.methods", "holds", "never"],
+    ["device.os == 'Windows' && device.posture.osUpToDate == true", "sometimes", "sometimes"],
+  ])("unless the subject is a device, which has its own: %s", (text, denied, allowed) => {
+    expect([tested(text, laptop, "denied"), tested(text, laptop, "allowed")]).toEqual([denied, allowed]);
+  });
+});
+
 test("any device: expected access is checked with each active device, or without a device if there is none", () => {
   const checked = check({ subject: group("engineers"), expected: "allowed" });
   // Two devices of Anna, and Ben without a device. Access is not expected for the inactive user.

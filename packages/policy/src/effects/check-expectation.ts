@@ -11,7 +11,7 @@ import type { Model } from "../model/model.ts";
 import type { Principal } from "../model/principal.ts";
 import { finish, recordCost, recordsAtOnce, type Work } from "../work.ts";
 import { type AccessEvaluation, type AccessLevel, evaluatingAccess, type VariableOverrides } from "./access-level.ts";
-import { knownCircumstances, type OpenCircumstances } from "./open-circumstances.ts";
+import { knownCircumstances, type OpenCircumstances, type OpenDevice } from "./open-circumstances.ts";
 import { allowsEveryone, usersWhoMayBeAllowed } from "./possible-subjects.ts";
 
 /** The expectation of an access test. */
@@ -24,7 +24,8 @@ export interface AccessExpectation {
   /**
    * The devices of the users. "any" means each active device of a user. It includes the user without a device if access
    * is expected to be denied, or if the user has no active device. A posture represents a hypothetical active device
-   * whose other fields are empty. Posture entries that it does not name are open.
+   * with the agent. Posture entries that it does not name are open. So are the session and the other fields, unless
+   * the subject is a device.
    */
   readonly device: "any" | "none" | { readonly posture: Properties };
   readonly destination: ExpectedDestination;
@@ -94,7 +95,7 @@ export function* checkingExpectation(
   const { device } = expectation;
   const circumstances = knownCircumstances({
     ...expectation.circumstances,
-    ...(typeof device === "object" ? { knownPosture: Object.keys(device.posture).sort() } : {}),
+    ...(typeof device === "object" ? { device: openDevice(device.posture, subject.kind !== "device") } : {}),
   });
   // If every active user has access, evaluating some of them is enough.
   const isUniform =
@@ -299,6 +300,10 @@ function* findingPrincipals(
       }
     }
   }
+}
+
+function openDevice(posture: Properties, isHypothetical: boolean): OpenDevice {
+  return { knownPosture: new Set(Object.keys(posture)), isHypothetical };
 }
 
 /** The id of no stored device, so no policy names it. */

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import { budgeted, expectedTally } from "../../../../test/budget.ts";
 import type { Model } from "../model/model.ts";
-import { checkDifferences, checkExpectations, checkLevels, destinationOf } from "../testing/effect-properties.ts";
+import { checkDifferences, checkLevels, destinationOf } from "../testing/effect-properties.ts";
+import { checkExpectations } from "../testing/expectation-properties.ts";
 import type { LevelOf } from "../testing/reference-difference.ts";
 import { accessLevel } from "./access-level.ts";
 import { checkExpectation } from "./check-expectation.ts";
@@ -15,7 +16,7 @@ const levelsOf =
     accessLevel(model, subject, destinationOf(resourceId), circumstances);
 
 // Seconds of work, or more on a busy machine.
-const timeoutMs = 120_000;
+const timeoutMs = 240_000;
 
 test(
   "levels hold in all open circumstances, and equal decisions if none is open",

@@ -8,7 +8,7 @@ import { OfferRanges } from "../model/offer-ranges.ts";
 import { haveSamePorts, portCount } from "../model/protocol-lists.ts";
 import { entryCost, recordCost, type Work } from "../work.ts";
 import { mayAllow } from "./access-level.ts";
-import { inputsOf, type RuleInputs } from "./open-rule.ts";
+import { inputsOf, type RuleInputs } from "./rule-inputs.ts";
 import { haveSameFacts } from "./same-facts.ts";
 
 /**

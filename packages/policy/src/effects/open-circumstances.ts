@@ -9,8 +9,16 @@ export interface OpenCircumstances {
   readonly country?: string;
   /** Milliseconds since 1970, UTC. */
   readonly now?: number;
-  /** The names of known posture entries. All others are open. If absent, the whole posture is known. */
-  readonly knownPosture?: readonly string[];
+  /** The open parts of the device. If absent, the device and its session are known. */
+  readonly device?: OpenDevice;
+}
+
+/** The open parts of a device. */
+export interface OpenDevice {
+  /** The names of known posture entries. All others are open. */
+  readonly knownPosture: ReadonlySet<string>;
+  /** Whether the session and the other fields are open too, except for `agent`. */
+  readonly isHypothetical: boolean;
 }
 
 /** The open parts of the circumstances. */
@@ -18,8 +26,7 @@ export interface Openness {
   readonly sourceIp: boolean;
   readonly country: boolean;
   readonly now: boolean;
-  /** The names of known posture entries, if all others are open. */
-  readonly knownPosture?: readonly string[];
+  readonly device?: OpenDevice;
   /** Whether the subject, the device and the destination are open too. */
   readonly request?: true;
 }
@@ -36,14 +43,14 @@ export interface KnownCircumstances {
 }
 
 export function knownCircumstances(circumstances: OpenCircumstances): KnownCircumstances {
-  const { sourceIp, country, now, knownPosture } = circumstances;
+  const { sourceIp, country, now, device } = circumstances;
   const address = knownSource(sourceIp);
   return {
     open: {
       sourceIp: sourceIp === undefined,
       country: country === undefined,
       now: now === undefined,
-      ...(knownPosture === undefined ? {} : { knownPosture }),
+      ...(device === undefined ? {} : { device }),
     },
     sourceIp: address,
     source: {

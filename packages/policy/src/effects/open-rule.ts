@@ -1,63 +1,16 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
 import { type Evaluation, preparePart, type RuleContext } from "../admission-rules/evaluate-rule.ts";
-import { SESSION_VARIABLE, TIME_VARIABLE } from "../admission-rules/rule-language.ts";
-import {
-  asComprehension,
-  asFreeVariable,
-  asSelection,
-  type BoundNames,
-  childrenOf,
-  clockUse,
-  sessionField,
-  walkRule,
-} from "../admission-rules/rule-syntax.ts";
+import { asComprehension, type BoundNames, childrenOf, sessionField } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
-import type { Openness } from "./open-circumstances.ts";
+import { estimatedCost } from "../model/evaluation-cost.ts";
+import { withoutStackTraces } from "../model/without-stack-traces.ts";
+import type { OpenDevice, Openness } from "./open-circumstances.ts";
+import { inputsOf, inputsOfNode, type RuleInputs } from "./rule-inputs.ts";
 
 /** Whether a condition is met under partly open circumstances. */
 export type Certainty = "no" | "perhaps" | "yes";
 
-/** The inputs that a rule, or a part of it, reads. */
-export interface RuleInputs {
-  readonly sourceIp: boolean;
-  readonly country: boolean;
-  readonly now: boolean;
-  readonly user: boolean;
-  /** Also for the session of the device. */
-  readonly device: boolean;
-  readonly resource: boolean;
-  /** The fields that the rule reads from user, device and resource. Undefined if it reads one of them as a whole. */
-  readonly paths: readonly InputPath[] | undefined;
-}
-
-/** A field that a rule reads. "posture" and "session" belong to the device. */
-export interface InputPath {
-  readonly variable: "user" | "device" | "posture" | "session" | "resource";
-  readonly name: string;
-}
-
-const nothing: RuleInputs = {
-  sourceIp: false,
-  country: false,
-  now: false,
-  user: false,
-  device: false,
-  resource: false,
-  paths: [],
-};
-
-const cachedInputs = new WeakMap<CompiledRule, RuleInputs>();
-const cachedTrees = new WeakMap<CompiledRule, Map<number | string, Possible>>();
-
-/** The inputs of a rule. Empty for built-in and invalid rules. */
-export function inputsOf(rule: CompiledRule): RuleInputs {
-  const known = cachedInputs.get(rule);
-  if (known !== undefined) return known;
-  const prepared = rule.facts.type === "CUSTOM" ? rule.prepared() : undefined;
-  const inputs = prepared === undefined || prepared instanceof Error ? nothing : inputsOfNode(prepared.ast);
-  cachedInputs.set(rule, inputs);
-  return inputs;
-}
+const cachedTrees = new WeakMap<CompiledRule, Possible>();
 
 /** Whether the result of a rule can depend on open circumstances. */
 export function isOpen(inputs: RuleInputs, open: Openness): boolean {
@@ -67,13 +20,17 @@ export function isOpen(inputs: RuleInputs, open: Openness): boolean {
     (inputs.country && open.country) ||
     (inputs.now && open.now) ||
     (isRequestRead && open.request === true) ||
-    (open.knownPosture !== undefined && readsOtherPosture(inputs, open.knownPosture))
+    (open.device !== undefined && readsOpenDevice(inputs, open.device))
   );
 }
 
-function readsOtherPosture({ device, paths }: RuleInputs, known: readonly string[]): boolean {
-  if (paths === undefined) return device;
-  return paths.some(({ variable, name }) => variable === "posture" && !known.includes(name));
+/** The number of names is bounded by the parts of the rule, so the cost of an evaluation covers this. */
+function readsOpenDevice(inputs: RuleInputs, { knownPosture, isHypothetical }: OpenDevice): boolean {
+  return (
+    inputs.wholePosture ||
+    (isHypothetical && inputs.sessionOrFields) ||
+    inputs.posture.some((name) => !knownPosture.has(name))
+  );
 }
 
 /**
@@ -85,9 +42,19 @@ function readsOtherPosture({ device, paths }: RuleInputs, known: readonly string
  */
 export function certaintyOf(rule: CompiledRule, context: RuleContext, open: Openness): Certainty {
   if (!isOpen(inputsOf(rule), open)) return rule.evaluate(context) === true ? "yes" : "no";
-  const may = treeOf(rule, open)(context);
+  const may = withoutStackTraces(() => treeOf(rule)(context, open));
   if ((may & MET) === 0) return "no";
   return may === MET ? "yes" : "perhaps";
+}
+
+/** The cost of preparing a character of a rule whose parts are evaluated one by one. */
+const preparationCost = 40;
+
+/** The cost of the next `certaintyOf`, which prepares the parts of a rule if no earlier one has. */
+export function costOfCertainty(rule: CompiledRule, context: RuleContext, open: Openness): number {
+  const cost = estimatedCost(rule, context);
+  if (cachedTrees.has(rule) || !isOpen(inputsOf(rule), open)) return cost;
+  return cost + preparationCost * (rule.facts.text?.length ?? 0);
 }
 
 const everythingOpen: Openness = { sourceIp: true, country: true, now: true, request: true };
@@ -115,54 +82,66 @@ const UNMET = 2;
 const FAILED = 4;
 const ANYTHING = MET | UNMET | FAILED;
 
-type Possible = (context: RuleContext) => number;
+type Possible = (context: RuleContext, open: Openness) => number;
 
-function treeOf(rule: CompiledRule, open: Openness): Possible {
-  let byOpenness = cachedTrees.get(rule);
-  if (byOpenness === undefined) {
-    byOpenness = new Map();
-    cachedTrees.set(rule, byOpenness);
-  }
-  const flags = (open.sourceIp ? 1 : 0) + (open.country ? 2 : 0) + (open.now ? 4 : 0) + (open.request === true ? 8 : 0);
-  const key = open.knownPosture === undefined ? flags : JSON.stringify([flags, ...open.knownPosture]);
-  const known = byOpenness.get(key);
+/** One tree for every openness, because callers choose the names of known posture entries. */
+function treeOf(rule: CompiledRule): Possible {
+  const known = cachedTrees.get(rule);
   if (known !== undefined) return known;
   const prepared = rule.prepared();
   // If the types of the whole text do not fit, its evaluation always fails, although its parts may succeed.
   const isWellTyped = !(prepared instanceof Error) && prepared.hasType();
-  const tree = isWellTyped ? possible(prepared.ast, open) : () => ANYTHING;
-  byOpenness.set(key, tree);
+  const tree = isWellTyped ? possible(prepared.ast) : () => ANYTHING;
+  cachedTrees.set(rule, tree);
   return tree;
 }
 
-function possible(node: ASTNode, open: Openness): Possible {
-  if (!isOpen(inputsOfNode(node), open)) return closed(preparePart(node));
+function possible(node: ASTNode): Possible {
   switch (node.op) {
     case "&&":
-      return both(possible(node.args[0], open), possible(node.args[1], open), UNMET, MET);
+      return both(possible(node.args[0]), possible(node.args[1]), UNMET, MET);
     case "||":
-      return both(possible(node.args[0], open), possible(node.args[1], open), MET, UNMET);
+      return both(possible(node.args[0]), possible(node.args[1]), MET, UNMET);
     case "!_": {
-      const operand = possible(node.args, open);
-      return (context) => {
-        const may = operand(context);
+      const operand = possible(node.args);
+      return (context, open) => {
+        const may = operand(context, open);
         return ((may & MET) === 0 ? 0 : UNMET) | ((may & UNMET) === 0 ? 0 : MET) | (may & FAILED);
       };
     }
     case "?:": {
       // A conditional has three operands.
-      const [condition, met, unmet] = node.args.map((part) => possible(part, open)) as [Possible, Possible, Possible];
-      return (context) => {
-        const may = condition(context);
-        return ((may & MET) === 0 ? 0 : met(context)) | ((may & UNMET) === 0 ? 0 : unmet(context)) | (may & FAILED);
+      const [condition, met, unmet] = node.args.map(possible) as [Possible, Possible, Possible];
+      return (context, open) => {
+        const may = condition(context, open);
+        const ifMet = (may & MET) === 0 ? 0 : met(context, open);
+        const ifUnmet = (may & UNMET) === 0 ? 0 : unmet(context, open);
+        return ifMet | ifUnmet | (may & FAILED);
       };
     }
     default:
-      // Without the session, the evaluation ends in an error whatever the time is.
-      if (needsSession(node) && open.request !== true)
-        return ({ session }) => (session === undefined ? FAILED : ANYTHING);
-      return () => ANYTHING;
+      return leaf(node);
   }
+}
+
+/** A part without operands that are analyzed. It is evaluated, unless it reads open circumstances. */
+function leaf(node: ASTNode): Possible {
+  const inputs = inputsOfNode(node);
+  const failsWithoutSession = needsSession(node);
+  let evaluate: Evaluation | undefined;
+  return (context, open) => {
+    if (!isOpen(inputs, open)) {
+      evaluate ??= preparePart(node);
+      return resultOf(evaluate, context);
+    }
+    // Without the session, the evaluation ends in an error whatever the time is.
+    const hasNoSession = context.session === undefined && !isSessionOpen(open);
+    return failsWithoutSession && hasNoSession ? FAILED : ANYTHING;
+  };
+}
+
+function isSessionOpen({ request, device }: Openness): boolean {
+  return request === true || device?.isHypothetical === true;
 }
 
 /** Whether a part of a rule certainly reads the session, whatever the values of its operands are. */
@@ -175,15 +154,13 @@ function needsSession(node: ASTNode): boolean {
 
 const nothingBound: BoundNames = new Set();
 
-function closed(evaluate: Evaluation): Possible {
-  return (context) => {
-    try {
-      const value = evaluate(context);
-      return value === true ? MET : value === false ? UNMET : FAILED;
-    } catch {
-      return FAILED;
-    }
-  };
+function resultOf(evaluate: Evaluation, context: RuleContext): number {
+  try {
+    const value = evaluate(context);
+    return value === true ? MET : value === false ? UNMET : FAILED;
+  } catch {
+    return FAILED;
+  }
 }
 
 /**
@@ -193,10 +170,10 @@ function closed(evaluate: Evaluation): Possible {
  * @param neutral the result that needs both operands
  */
 function both(left: Possible, right: Possible, deciding: number, neutral: number): Possible {
-  return (context) => {
-    const one = left(context);
+  return (context, open) => {
+    const one = left(context, open);
     if (one === deciding) return deciding;
-    const other = right(context);
+    const other = right(context, open);
     if (other === deciding) return deciding;
     const decided = (one | other) & deciding;
     const stays = one & other & neutral;
@@ -204,64 +181,4 @@ function both(left: Possible, right: Possible, deciding: number, neutral: number
     const fails = (one & FAILED) !== 0 || (other & FAILED) !== 0 ? FAILED : 0;
     return decided | stays | fails;
   };
-}
-
-function inputsOfNode(root: ASTNode): RuleInputs {
-  const inputs = { ...nothing };
-  const paths = new Map<string, InputPath>();
-  let isWhole = false;
-  walkRule(root, (node, bound) => {
-    const variable = asFreeVariable(node, bound);
-    if (variable === "source") {
-      inputs.sourceIp = true;
-      inputs.country = true;
-    } else if (variable === TIME_VARIABLE) {
-      inputs.now = true;
-    } else if (variable === SESSION_VARIABLE) {
-      inputs.device = true;
-      inputs.now = true;
-      isWhole = true;
-    } else if (variable === "user" || variable === "device" || variable === "resource") {
-      inputs[variable] = true;
-      isWhole = true;
-    }
-    const [owner, name] = ownerOf(node, bound);
-    if (name === undefined) return true;
-    switch (owner) {
-      case "source":
-        // A valid rule reads no other field of the source.
-        if (name !== "ip" && name !== "country") return true;
-        inputs[name === "ip" ? "sourceIp" : "country"] = true;
-        return false;
-      case "session":
-        inputs.device = true;
-        inputs.now ||= clockUse(node, bound).reads;
-        paths.set(`${owner}.${name}`, { variable: owner, name });
-        return false;
-      case "user":
-      case "device":
-      case "posture":
-      case "resource":
-        if (owner === "device" && name === "posture") return true;
-        inputs[owner === "posture" ? "device" : owner] = true;
-        paths.set(`${owner}.${name}`, { variable: owner, name });
-        return false;
-      default:
-        return true;
-    }
-  });
-  return { ...inputs, paths: isWhole ? undefined : [...paths.values()] };
-}
-
-/**
- * The owner and the field of a selection: user and department for `user.department`, posture and encrypted for
- * `device.posture.encrypted`.
- */
-function ownerOf(node: ASTNode, bound: BoundNames): readonly [owner: string | undefined, name: string | undefined] {
-  const selection = asSelection(node);
-  if (selection?.name === undefined) return [undefined, undefined];
-  const variable = asFreeVariable(selection.operand, bound);
-  if (variable !== undefined) return [variable, selection.name];
-  const [owner, part] = ownerOf(selection.operand, bound);
-  return owner === "device" && part === "posture" ? ["posture", selection.name] : [undefined, undefined];
 }

@@ -8,7 +8,8 @@ import { ByteColumn, IntColumn, NumberLists } from "./columns.ts";
 import { allowBit, beforeSide, denyBit, doneBit, onSides } from "./level-states.ts";
 import type { MergedPolicy } from "./merged-policies.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
-import { type Certainty, inputsOf } from "./open-rule.ts";
+import type { Certainty } from "./open-rule.ts";
+import { inputsOf } from "./rule-inputs.ts";
 
 /** A policy in a chain, with the bits that it sets in a state (`level-states.ts`). */
 export interface ChainEntry {

@@ -1,11 +1,11 @@
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
-import { estimatedCost } from "../model/evaluation-cost.ts";
 import type { DeviceFacts, UserFacts } from "../model/facts.ts";
 import type { Model } from "../model/model.ts";
 import { contextOf } from "./access-level.ts";
 import type { KnownCircumstances } from "./open-circumstances.ts";
-import { type Certainty, certaintyOf, type InputPath, inputsOf } from "./open-rule.ts";
+import { type Certainty, certaintyOf, costOfCertainty } from "./open-rule.ts";
+import { type InputPath, inputsOf } from "./rule-inputs.ts";
 
 /** The user and device of a principal in one model. Both are undefined for a site. */
 export interface RuleSubject {
@@ -94,8 +94,9 @@ export class RuleCertainties {
   ): Certainty {
     const principal = { userId: user?.id ?? "", deviceId: device?.id };
     const context = contextOf(model, principal, resource, this.#circumstances);
-    this.#spent += estimatedCost(rule, context);
-    return certaintyOf(rule, context, this.#circumstances.open);
+    const { open } = this.#circumstances;
+    this.#spent += costOfCertainty(rule, context, open);
+    return certaintyOf(rule, context, open);
   }
 }
 

@@ -3,7 +3,7 @@ import type { Model } from "../model/model.ts";
 import type { PolicyList } from "../model/policy-list.ts";
 import { policyCost, type Work } from "../work.ts";
 import { type AccessExpectation, type CheckedExpectation, checkingExpectation, targetOf } from "./check-expectation.ts";
-import { inputsOf } from "./open-rule.ts";
+import { inputsOf } from "./rule-inputs.ts";
 
 /**
  * Checks many expectations in one model. Expectations that differ only in their resources have the same result if the

@@ -4,9 +4,7 @@ import { costOfRule } from "../admission-rules/rule-cost.ts";
 import { type Horizon, horizonOf } from "../admission-rules/rule-horizon.ts";
 import { patternSizesOf } from "../admission-rules/rule-patterns.ts";
 import type { RuleFacts } from "./facts.ts";
-
-/** An option of V8, which the types of the language do not have. */
-const errors: object & { stackTraceLimit?: number | undefined } = Error;
+import { withoutStackTraces } from "./without-stack-traces.ts";
 
 /** The result of a rule: whether it is met, or the error that ended its evaluation. A rule with an error is not met. */
 export type RuleOutcome = boolean | Error;
@@ -28,18 +26,15 @@ export class CompiledRule {
     if (type !== "CUSTOM") return type === "ALLOW";
     const prepared = this.prepared();
     if (prepared instanceof Error) return prepared;
-    // Stacks of the errors that a rule absorbs would take most of the time.
-    const { stackTraceLimit } = errors;
-    errors.stackTraceLimit = 0;
-    try {
-      const value = prepared.evaluate(context);
-      if (typeof value === "boolean") return value;
-      return new Error(`The rule gives ${typeof value}. It must give true or false.`);
-    } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
-    } finally {
-      errors.stackTraceLimit = stackTraceLimit;
-    }
+    return withoutStackTraces(() => {
+      try {
+        const value = prepared.evaluate(context);
+        if (typeof value === "boolean") return value;
+        return new Error(`The rule gives ${typeof value}. It must give true or false.`);
+      } catch (error) {
+        return error instanceof Error ? error : new Error(String(error));
+      }
+    });
   }
 
   /**

@@ -2,7 +2,10 @@ import type { AccessDifference, AccessRow } from "../effects/access-difference.t
 import { accessLevel } from "../effects/access-level.ts";
 import { checkExpectation } from "../effects/check-expectation.ts";
 import { compareAccess } from "../effects/compare-access.ts";
+import type { DeviceFacts } from "../model/facts.ts";
+import { update } from "../model/model.ts";
 import type { Effects } from "./effect-properties.ts";
+import { madeUp } from "./expectation-properties.ts";
 import { answerOf, differenceOf, type WholeDifference, wholeOf } from "./reference-difference.ts";
 
 export const effects: Effects = { accessLevel, compareAccess, checkExpectation };
@@ -121,6 +124,19 @@ export const brokenLevels: ReadonlyMap<string, Effects> = new Map(
       ...effects,
       accessLevel: (...asked) => (accessLevel(...asked) === "sometimes" ? "never" : accessLevel(...asked)),
     } satisfies Effects,
+    "treats open posture as known": {
+      ...effects,
+      accessLevel: (model, subject, destination, { device: _, ...circumstances }) =>
+        accessLevel(model, subject, destination, circumstances),
+    } satisfies Effects,
+    "treats the other fields of a hypothetical device as known": {
+      ...effects,
+      accessLevel: (model, subject, destination, { device, ...circumstances }) =>
+        accessLevel(model, subject, destination, {
+          ...circumstances,
+          ...(device !== undefined && { device: { ...device, isHypothetical: false } }),
+        }),
+    } satisfies Effects,
     "ignores properties in the request": {
       ...effects,
       accessLevel(model, subject, destination, circumstances) {
@@ -149,6 +165,26 @@ export const brokenChecks: ReadonlyMap<string, Effects> = new Map(
       checkExpectation(model, expectation) {
         const checked = checkExpectation(model, expectation);
         return checked.missing === undefined ? checked : { ...checked, holds: true };
+      },
+    } satisfies Effects,
+    "gives omitted posture a value": {
+      ...effects,
+      checkExpectation(model, expectation) {
+        const { device } = expectation;
+        if (typeof device !== "object") return checkExpectation(model, expectation);
+        const posture = { diskEncrypted: false, level: 1, ...device.posture };
+        return checkExpectation(model, { ...expectation, device: { posture } });
+      },
+    } satisfies Effects,
+    "gives a hypothetical device empty fields": {
+      ...effects,
+      checkExpectation(model, expectation) {
+        const { subject, device } = expectation;
+        if (typeof device !== "object" || subject.kind !== "user") return checkExpectation(model, expectation);
+        const facts: DeviceFacts = { ...madeUp, userId: subject.id, posture: device.posture };
+        const owned = update(model, [{ kind: "device", facts }]);
+        const checked = checkExpectation(owned, { ...expectation, subject: { kind: "device", id: facts.id } });
+        return { ...checked, broken: checked.broken.map(({ deviceId: _, ...broken }) => broken) };
       },
     } satisfies Effects,
     "counts only listed subjects": {

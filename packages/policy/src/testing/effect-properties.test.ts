@@ -4,7 +4,8 @@ import { accessLevel } from "../effects/access-level.ts";
 import type { OpenCircumstances } from "../effects/open-circumstances.ts";
 import type { Model } from "../model/model.ts";
 import { brokenChecks, brokenComparisons, brokenLevels, effects } from "./broken-effects.ts";
-import { checkDifferences, checkExpectations, checkLevels, destinationOf } from "./effect-properties.ts";
+import { checkDifferences, checkLevels, destinationOf } from "./effect-properties.ts";
+import { checkExpectations } from "./expectation-properties.ts";
 import type { LevelOf } from "./reference-difference.ts";
 
 const levelsOf =

@@ -1,15 +1,16 @@
 import fc from "fast-check";
 import type { AccessRequest, Destination, Subject } from "../decisions/request.ts";
-import type { AccessDifference, AccessSubject } from "../effects/access-difference.ts";
+import type { AccessDifference } from "../effects/access-difference.ts";
 import type { AccessLevel } from "../effects/access-level.ts";
-import type { AccessExpectation, CheckedExpectation, ExpectedDestination } from "../effects/check-expectation.ts";
+import type { AccessExpectation, CheckedExpectation } from "../effects/check-expectation.ts";
 import type { OpenCircumstances } from "../effects/open-circumstances.ts";
-import type { DeviceFacts, FactChange, TenantFacts } from "../model/facts.ts";
+import type { FactChange, TenantFacts } from "../model/facts.ts";
 import { compile, type Model, update } from "../model/model.ts";
 import { changedFacts } from "./changed-facts.ts";
+import { openDevice, sampledDevice, tenantWithDeviceRules, withSampledDevice } from "./open-devices.ts";
 import { changesIn, randomHappenings } from "./random-changes.ts";
 import { randomRequest } from "./random-request.ts";
-import { devicePosture, ids, randomTenant } from "./random-tenant.ts";
+import { randomTenant } from "./random-tenant.ts";
 import { decideByContract } from "./reference-decision.ts";
 import { internetAddress, type LevelOf, referenceDifference, wholeOf } from "./reference-difference.ts";
 
@@ -34,7 +35,7 @@ export interface EffectRun {
 }
 
 /** Circumstances of a request with some fields left open. */
-const openedRequest = fc
+export const openedRequest = fc
   .tuple(randomRequest, fc.record({ sourceIp: fc.boolean(), country: fc.boolean(), now: fc.boolean() }))
   .map(([request, keeps]) => ({
     request,
@@ -45,24 +46,33 @@ const openedRequest = fc
     } as OpenCircumstances,
   }));
 
-const givenCircumstances = fc
+/** Circumstances without an open field. */
+export const givenCircumstances = fc
   .tuple(randomRequest, fc.constantFrom("192.0.2.7", "198.51.100.128", "nonsense"), fc.constantFrom("DE", "US"))
   .map(([{ now }, sourceIp, country]) => ({ now, sourceIp, country }));
 
+/** Requests in circumstances of which some are open, sometimes also parts of the device. */
+const openedRequests = fc.array(
+  fc.tuple(openedRequest, fc.option(openDevice, { nil: undefined })).map(([{ request, circumstances }, device]) => ({
+    request,
+    circumstances: { ...circumstances, ...(device !== undefined && { device }) },
+  })),
+  { minLength: 10, maxLength: 30, size: "max" },
+);
+
 /**
- * Checks that a level holds in all sampled circumstances, and that it equals the decision of the contract if all
- * circumstances are given.
+ * Checks that a level holds in all sampled circumstances and devices, and that it equals the decision of the contract
+ * if all circumstances are given.
  *
  * @returns the number of levels of each kind with open circumstances
  */
 export function checkLevels(effects: Effects, run: EffectRun): Map<AccessLevel, number> {
   const met = new Map<AccessLevel, number>();
-  const samples = fc.array(randomRequest, { minLength: 3, maxLength: 6 });
   check(
     fc.property(
-      randomTenant,
-      fc.array(openedRequest, { minLength: 10, maxLength: 30, size: "max" }),
-      samples,
+      fc.oneof(randomTenant, tenantWithDeviceRules),
+      openedRequests,
+      fc.array(fc.tuple(randomRequest, sampledDevice), { minLength: 3, maxLength: 6 }),
       givenCircumstances,
       (facts, opened, samples, given) => {
         const model = compile(facts);
@@ -70,11 +80,12 @@ export function checkLevels(effects: Effects, run: EffectRun): Map<AccessLevel, 
           const { subject, destination } = request;
           const level = effects.accessLevel(model, subject, destination, circumstances);
           met.set(level, (met.get(level) ?? 0) + 1);
-          for (const sample of [request, ...samples]) {
-            const tried = inCircumstances(subject, destination, sample, circumstances);
-            const { allowed } = decideByContract(facts, tried);
+          for (const [sample, device] of [[request, undefined] as const, ...samples]) {
+            const having = withSampledDevice({ facts, subject }, device, circumstances.device);
+            const tried = inCircumstances(having.subject, destination, sample, circumstances);
+            const { allowed } = decideByContract(having.facts, tried);
             if (level !== "sometimes" && (level === "always") !== allowed) {
-              throw new Error(`"${level}" is wrong about ${JSON.stringify(tried)}`);
+              throw new Error(`"${level}" is wrong about ${JSON.stringify([tried, device])}`);
             }
           }
           const { allowed } = decideByContract(facts, { subject, destination, ...given });
@@ -92,11 +103,11 @@ export function checkLevels(effects: Effects, run: EffectRun): Map<AccessLevel, 
 }
 
 /** Takes open circumstances from the sample, or leaves them absent. */
-function inCircumstances(
+export function inCircumstances(
   subject: Subject,
   destination: Destination,
   { now, sourceIp, country }: AccessRequest,
-  circumstances: OpenCircumstances,
+  { device: _, ...circumstances }: OpenCircumstances,
 ): AccessRequest {
   return {
     subject,
@@ -179,14 +190,20 @@ export function checkDifferences(
   return tally;
 }
 
-function isGiven(circumstances: OpenCircumstances): circumstances is Required<OpenCircumstances> {
-  return (["sourceIp", "country", "now"] as const).every((field) => circumstances[field] !== undefined);
+/** Circumstances of which none is open. */
+type GivenCircumstances = Required<Omit<OpenCircumstances, "device">>;
+
+function isGiven(circumstances: OpenCircumstances): circumstances is GivenCircumstances & OpenCircumstances {
+  const isDeviceKnown = circumstances.device === undefined;
+  return (
+    isDeviceKnown && (["sourceIp", "country", "now"] as const).every((field) => circumstances[field] !== undefined)
+  );
 }
 
-function levelsByContract(facts: TenantFacts, circumstances: Required<OpenCircumstances>): LevelOf {
+function levelsByContract(facts: TenantFacts, { sourceIp, country, now }: GivenCircumstances): LevelOf {
   return (subject, resourceId) => {
-    const destination = destinationOf(resourceId);
-    return decideByContract(facts, { subject, destination, ...circumstances }).allowed ? "always" : "never";
+    const request = { subject, destination: destinationOf(resourceId), sourceIp, country, now };
+    return decideByContract(facts, request).allowed ? "always" : "never";
   };
 }
 
@@ -194,130 +211,8 @@ export function destinationOf(resourceId: string | undefined): Destination {
   return resourceId === undefined ? { kind: "address", address: internetAddress } : { kind: "resource", resourceId };
 }
 
-const expectedDestination: fc.Arbitrary<ExpectedDestination> = randomRequest.map(({ destination }) => destination);
-
-const randomExpectation: fc.Arbitrary<AccessExpectation> = fc.record({
-  subject: fc.oneof(
-    fc.constant({ kind: "everyone" } as const),
-    fc.constantFrom(...ids.groups).map((id) => ({ kind: "group" as const, id })),
-    fc.constantFrom(...ids.users).map((id) => ({ kind: "user" as const, id })),
-    fc.constantFrom(...ids.devices).map((id) => ({ kind: "device" as const, id })),
-  ),
-  device: fc.oneof(
-    fc.constant("any" as const),
-    fc.constant("none" as const),
-    devicePosture.map((posture) => ({ posture })),
-  ),
-  destination: expectedDestination,
-  circumstances: fc.oneof(
-    givenCircumstances,
-    openedRequest.map(({ circumstances }) => circumstances),
-  ),
-  expected: fc.constantFrom("allowed", "denied"),
-});
-
-/**
- * Checks that an expectation equals a loop over `accessLevel`.
- *
- * @returns the number of expectations that hold and that do not
- */
-export function checkExpectations(effects: Effects, levels: Effects, run: EffectRun): Map<boolean, number> {
-  const met = new Map<boolean, number>();
-  const expectations = fc.array(randomExpectation, { minLength: 5, maxLength: 15 });
-  check(
-    fc.property(randomTenant, expectations, (facts, expectations) => {
-      const model = compile(facts);
-      for (const expectation of expectations) {
-        const answer = effects.checkExpectation(model, expectation);
-        const expected = expectedAnswer(levels, facts, expectation);
-        const { broken, ...counts } = answer;
-        const said = broken.map(({ userId, deviceId, level }) => JSON.stringify([userId, deviceId ?? null, level]));
-        const text = `what was checked of ${JSON.stringify(expectation)}`;
-        expectEqual({ ...counts, broken: said.sort() }, expected, text);
-        met.set(answer.holds, (met.get(answer.holds) ?? 0) + 1);
-      }
-    }),
-    run,
-  );
-  return met;
-}
-
-function expectedAnswer(effects: Effects, facts: TenantFacts, expectation: AccessExpectation) {
-  const { subject, device, destination, circumstances, expected } = expectation;
-  const nothing = { holds: false, asked: 0, brokenCount: 0, broken: [] as string[] };
-  const owner = facts.devices.find(({ id }) => subject.kind === "device" && id === subject.id)?.userId;
-  const userId = subject.kind === "device" ? owner : subject.kind === "user" ? subject.id : undefined;
-  const isThere =
-    subject.kind === "group"
-      ? facts.groups.some(({ id }) => id === subject.id)
-      : subject.kind === "everyone" || facts.users.some(({ id }) => id === userId);
-  if (!isThere) return { ...nothing, missing: "subject" };
-  const isReachable =
-    destination.kind === "resource"
-      ? facts.resources.some(({ id }) => id === destination.resourceId)
-      : decideByContract(somebody(facts), { subject: { kind: "user", userId: "somebody" }, destination, now: 0 })
-          .reasons[0] !== "invalid_address";
-  if (!isReachable) return { ...nothing, missing: "destination" };
-  const users = facts.users.filter((user) => {
-    if (subject.kind === "everyone") return true;
-    return subject.kind === "group" ? user.groups.includes(subject.id) : user.id === userId;
-  });
-  const asked: { readonly facts: TenantFacts; readonly subject: Extract<AccessSubject, { kind: "user" }> }[] = [];
-  for (const user of users) {
-    if (expected === "allowed" && user.status !== "active") continue;
-    const own = facts.devices.filter((other) => other.userId === user.id);
-    const made = { ...madeUp, userId: user.id, posture: typeof device === "object" ? device.posture : {} };
-    const withDevice = (deviceId: string, of = facts) =>
-      asked.push({ facts: of, subject: { kind: "user", userId: user.id, deviceId } });
-    if (subject.kind === "device") {
-      const named = own.find(({ id }) => id === subject.id);
-      if (named === undefined || (expected === "allowed" && !named.active)) continue;
-      const posed = typeof device === "object" ? { ...named, posture: device.posture } : named;
-      withDevice(named.id, {
-        ...facts,
-        devices: facts.devices.map((other) => (other.id === named.id ? posed : other)),
-      });
-    } else if (typeof device === "object") {
-      withDevice(made.id, { ...facts, devices: [...facts.devices, made] });
-    } else {
-      const active = device === "any" ? own.filter((other) => other.active) : [];
-      if (expected === "denied" || active.length === 0) {
-        asked.push({ facts, subject: { kind: "user", userId: user.id } });
-      }
-      for (const { id } of active) withDevice(id);
-    }
-  }
-  const wanted = expected === "allowed" ? "always" : "never";
-  const broken = asked.flatMap((each) => {
-    const level = effects.accessLevel(compile(each.facts), each.subject, destination, {
-      ...circumstances,
-      ...(typeof device === "object" ? { knownPosture: Object.keys(device.posture) } : {}),
-    });
-    const deviceId = each.subject.deviceId === madeUp.id ? null : (each.subject.deviceId ?? null);
-    return level === wanted ? [] : [JSON.stringify([each.subject.userId, deviceId, level])];
-  });
-  return { holds: broken.length === 0, asked: asked.length, brokenCount: broken.length, broken: broken.sort() };
-}
-
-/** The tenant with one active user. A problem of the destination is reported only for a known subject. */
-function somebody(facts: TenantFacts): TenantFacts {
-  const user = { id: "somebody", email: "", firstName: "", lastName: "", groups: [], attributes: {} };
-  return { ...facts, users: [{ ...user, status: "active" }] };
-}
-
-const madeUp: Omit<DeviceFacts, "userId" | "posture"> = {
-  id: "made up",
-  active: true,
-  name: "",
-  os: "",
-  osVersion: "",
-  appVersion: "",
-  hardwareId: "",
-  tags: [],
-  agent: true,
-};
-
-function check<Values>(property: fc.IProperty<Values>, { runs, seed, unshrunk }: EffectRun): void {
+/** Checks a property with the runs and the seed of a test. */
+export function check<Values>(property: fc.IProperty<Values>, { runs, seed, unshrunk }: EffectRun): void {
   fc.assert(property, {
     numRuns: runs,
     // Values meet because pools are small. A bias towards small pools would only reduce the number of values.
@@ -327,7 +222,8 @@ function check<Values>(property: fc.IProperty<Values>, { runs, seed, unshrunk }:
   });
 }
 
-function expectEqual(answer: unknown, expected: unknown, what: string): void {
+/** @throws Error if two values differ in more than the order of keys */
+export function expectEqual(answer: unknown, expected: unknown, what: string): void {
   const [given, wanted] = [canonical(answer), canonical(expected)];
   if (given !== wanted) throw new Error(`${what} disagrees:\n${given}\nshould be\n${wanted}`);
 }

@@ -85,7 +85,7 @@ export const devicePosture: fc.Arbitrary<Properties> = someOf({
   hasOwnProperty: fc.constant(true),
 });
 
-const deviceSession: fc.Arbitrary<SessionFacts> = fc.record({
+export const deviceSession: fc.Arbitrary<SessionFacts> = fc.record({
   // Ages around the limits in rules, in hours.
   authenticatedAt: fc
     .tuple(fc.constantFrom(...turningPoints), fc.constantFrom(-48, -24, -8, -1.5, 0, 1))

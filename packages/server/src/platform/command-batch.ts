@@ -69,7 +69,7 @@ export class CommandBatch {
   }
 
   /**
-   * Reads with a time limit for each statement: the time for which the batch may still start commands.
+   * Sends statements with a time limit for each: the time for which the batch may still start commands.
    *
    * @throws AppError with the code `tooLong`
    */

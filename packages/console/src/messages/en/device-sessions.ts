@@ -21,6 +21,7 @@ export const deviceSessions = {
   bulkNote: "The devices will lose access until their users sign in on them again.",
   empty: {
     deactivated: "The user’s devices are deactivated. Deactivated devices have no sessions.",
+    deactivatedUser: "The user is deactivated, so the user’s devices have no sessions.",
     none: "No device sessions",
     text: "A session begins when a person signs in on a device. Enrolled devices appear here.",
     title: "No device sessions yet",

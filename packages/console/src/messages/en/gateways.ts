@@ -45,7 +45,10 @@ export const gateways = {
     noPackages:
       "This server has no agent packages, so a gateway cannot be installed from it with one command. To offer packages, install <code>gatehouse-agents</code> on the server, and restart it.",
     plainHttp: "The command uses plain HTTP. Serve HTTPS, and set <code>GATEHOUSE_PUBLIC_URL</code> to the HTTPS URL.",
-    rotated: "The token was rotated. Update it on the gateway’s machine. The previous token works until <time></time>.",
+    revoked:
+      "The previous token no longer works. If you have not updated the token on the gateway’s machine yet, update it now.",
+    rotated:
+      "The token was rotated. If you have not updated it on the gateway’s machine yet, update it now. The previous token works until <time></time>.",
     show: "Deploy on another machine",
     reveal: "Reveal token",
     title: "Deploy",
@@ -55,7 +58,7 @@ export const gateways = {
         "Stop the agent, and run this in the folder of the checkout. It is the command that you started the agent with, with the new token.",
       compose: "Run this in the folder of <code>compose.yaml</code> on the gateway’s container host.",
       container:
-        "Run this on the gateway’s container host. With Docker, run <code>docker rm --force gatehouse-gateway</code> first, replace <code>podman</code> with <code>docker</code>, and omit <code>--replace</code>.",
+        "Run this on the gateway’s container host, in the folder in which you started the container. With Docker, replace <code>podman</code> with <code>docker</code>.",
       debian:
         "Run this on the gateway’s machine, also if it was installed with cloud-init. Nothing is installed again.",
       helm: "Run this with access to the cluster of the gateway. If the chart runs it as a DaemonSet, restart <code>daemonset/gatehouse-gateway-gateway</code> instead.",

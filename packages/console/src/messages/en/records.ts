@@ -87,7 +87,7 @@ export const records = {
       pending_other: "{{count, number}} of {{total, number}} users have not accepted the invitation yet.",
     },
     accepted: {
-      devices: "Devices that they add can get more access, if policies depend on the device.",
+      devices: "Devices that they add may gain more access, if policies depend on the device.",
       none: "They gain no access without a device.",
       title: "When they accept",
     },

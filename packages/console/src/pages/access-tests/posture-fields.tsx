@@ -2,15 +2,8 @@
 import { Group, SegmentedControl, Select, Stack, Text } from "@mantine/core";
 import { useId } from "react";
 import { t } from "../../messages/i18n.ts";
-import {
-  isBoolean,
-  namesIn,
-  readFactValue,
-  useFactRecords,
-  usualPosture,
-  valuesIn,
-} from "../../records/fact-counts.ts";
-import { formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
+import { isBoolean, namesIn, useFactRecords, usualPosture } from "../../records/fact-counts.ts";
+import { formatFactInText, formatFactLabel, formatFactValue } from "../../records/format-fact.ts";
 import type { AccessTest } from "./format-test.ts";
 
 type Posture = Extract<AccessTest["device"], object>["posture"];
@@ -45,24 +38,29 @@ export function PostureFields({ posture, onChange }: PostureFieldsProps) {
           <Select
             key={name}
             label={formatFactLabel(name)}
-            data={[
-              ...new Set([
-                ...valuesIn(records, name).map(([text]) => text),
-                ...(value === undefined ? [] : [String(value)]),
-              ]),
-            ]}
+            data={optionsOf([...records.facts.map((facts) => facts[name]), value])}
             placeholder={t("accessTests.fields.any")}
-            value={value === undefined ? null : String(value)}
+            value={value === undefined ? null : JSON.stringify(value)}
             clearable
-            clearButtonProps={{ "aria-label": t("records.picker.clear", { field: formatFactLabel(name) }) }}
-            onChange={(text) =>
-              set(name, text === null ? undefined : readFactValue("posture", name, text, records.facts))
-            }
+            clearButtonProps={{ "aria-label": t("records.picker.clear", { field: formatFactInText(name) }) }}
+            onChange={(key) => set(name, key === null ? undefined : (JSON.parse(key) as Value))}
           />
         );
       })}
     </Stack>
   );
+}
+
+/**
+ * Each value once, with its JSON text as the key, so that "14" and 14 differ. The label of a text has quotation marks
+ * only if another value looks like it.
+ */
+function optionsOf(values: readonly unknown[]): { value: string; label: string }[] {
+  const keys = new Set(values.flatMap((value) => (value === undefined ? [] : [JSON.stringify(value)])));
+  return [...keys].map((key) => {
+    const value: unknown = JSON.parse(key);
+    return { value: key, label: typeof value === "string" && !keys.has(value) ? value : key };
+  });
 }
 
 interface YesOrNoProps {

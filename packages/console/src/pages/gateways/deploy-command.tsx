@@ -70,6 +70,8 @@ export function DeployCommand({ gateway, purpose = "deploy" }: DeployCommandProp
   const updated = tokenUpdateKinds.find((each) => each === kind);
   const isUpdate = purpose === "update" && updated !== undefined;
   const snippet = isUpdate ? tokenUpdateSnippets[updated] : gatewaySnippets[kind];
+  const masked = snippet({ url, token: "•".repeat(12) });
+  const containsUrl = masked.includes(url);
   return (
     <Stack gap="sm">
       {!hasAgentPackages && purpose === "deploy" && (
@@ -77,8 +79,8 @@ export function DeployCommand({ gateway, purpose = "deploy" }: DeployCommandProp
           {textWithCode("gateways.deploy.noPackages")} <GuideLink to="deployment#packages-for-agents" isNamed />
         </Warning>
       )}
-      <LoopbackNote url={url} about="command" />
-      {!isLoopback(url) && url.startsWith("http://") && (
+      {containsUrl && <LoopbackNote url={url} about="command" />}
+      {containsUrl && !isLoopback(url) && url.startsWith("http://") && (
         <Warning>
           {textWithCode("gateways.deploy.plainHttp")} <GuideLink to="configuration#server" isNamed />
         </Warning>
@@ -96,7 +98,7 @@ export function DeployCommand({ gateway, purpose = "deploy" }: DeployCommandProp
               )}{" "}
               <GuideLink to={isUpdate ? "gateway#rotate-the-token" : guides[kind]} isNamed />
             </Text>
-            <CodeLines>{snippet({ url, token: isRevealed ? gateway.token : "•".repeat(12) })}</CodeLines>
+            <CodeLines>{isRevealed ? snippet({ url, token: gateway.token }) : masked}</CodeLines>
           </Stack>
         </Tabs.Panel>
       </Tabs>

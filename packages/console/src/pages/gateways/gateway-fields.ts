@@ -4,9 +4,12 @@ import { type Field, nameField, type Values } from "../../records/form-fields.ts
 
 export type Gateway = ResultOf<"/tenants/gateways/{id}", "get">;
 
-/** Whether the gateway has ever connected. One in maintenance need not have. */
-export function isDeployed({ status, deployedOn }: Pick<Gateway, "status" | "deployedOn">): boolean {
-  return status !== "PENDING" && deployedOn !== null;
+/**
+ * Whether an agent has connected, even if it has applied no configuration. A gateway in maintenance may never have
+ * connected.
+ */
+export function isDeployed({ status, deployedOn, lastOnline }: Gateway): boolean {
+  return status !== "PENDING" && (deployedOn !== null || lastOnline !== undefined);
 }
 
 export const gatewayFields: readonly Field[] = [

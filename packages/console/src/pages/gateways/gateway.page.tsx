@@ -34,6 +34,7 @@ export function GatewayPage() {
   const { id = "" } = useParams({ strict: false });
   const { data, error, refetch } = useRecord(path, id, refreshMs);
   const gateway = data?.record;
+  const [revokedAt, setRevokedAt] = useState<string>();
   const canReadPolicies = usePermission("policies:read");
   const behind = new Set(gateway?.resources?.map((resource) => resource.id));
   return (
@@ -47,7 +48,7 @@ export function GatewayPage() {
           </span>
         )
       }
-      actions={data && <Actions gateway={data.record} etag={data.etag} />}
+      actions={data && <Actions gateway={data.record} etag={data.etag} tokenRevoked={() => setRevokedAt(id)} />}
       graph={gateway && `/access?view=graph&focus=gateway:${gateway.id}`}
       error={error}
       retry={refetch}
@@ -66,23 +67,30 @@ export function GatewayPage() {
             ) : undefined
           }
         >
-          <About gateway={gateway} />
+          <About gateway={gateway} isRevoked={revokedAt === id} />
         </RecordTabs>
       )}
     </RecordPage>
   );
 }
 
-function About({ gateway }: { readonly gateway: Gateway }) {
+interface AboutProps {
+  readonly gateway: Gateway;
+  /** Whether the previous token was revoked on this page. The API keeps no trace of that token. */
+  readonly isRevoked: boolean;
+}
+
+function About({ gateway, isRevoked }: AboutProps) {
   const isFirst = !isDeployed(gateway);
   const formerTokensEndAt = endOfFormerTokens(gateway);
   // A new token must get to the machine in time.
-  const isAbove = isFirst || formerTokensEndAt !== undefined;
+  const isAbove = isFirst || isRevoked || formerTokensEndAt !== undefined;
   const deployment = (
     <Deployment
-      key={`${isFirst} ${formerTokensEndAt}`}
+      key={`${isFirst} ${isRevoked} ${formerTokensEndAt}`}
       gateway={gateway}
       isFirst={isFirst}
+      isRevoked={isRevoked}
       formerTokensEndAt={formerTokensEndAt}
     />
   );
@@ -155,14 +163,14 @@ interface DeploymentProps {
   readonly gateway: Gateway;
   /** Whether the gateway was never deployed. */
   readonly isFirst: boolean;
+  readonly isRevoked: boolean;
   readonly formerTokensEndAt: string | undefined;
 }
 
 /** After the first deployment, commands are needed again for a new token, and for a new machine. */
-function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
-  const [shown, setShown] = useState<"deploy" | "update" | undefined>(
-    formerTokensEndAt === undefined ? undefined : "update",
-  );
+function Deployment({ gateway, isFirst, isRevoked, formerTokensEndAt }: DeploymentProps) {
+  const isUpdateDue = isRevoked || formerTokensEndAt !== undefined;
+  const [shown, setShown] = useState<"deploy" | "update" | undefined>(isUpdateDue ? "update" : undefined);
   if (isFirst) {
     return (
       <Panel title={t("gateways.deploy.title")}>
@@ -174,7 +182,11 @@ function Deployment({ gateway, isFirst, formerTokensEndAt }: DeploymentProps) {
     <Panel title={t("gateways.deploy.title")}>
       <Stack gap="sm">
         {formerTokensEndAt === undefined ? (
-          <Intro>{t("gateways.deploy.again")}</Intro>
+          isRevoked ? (
+            <Warning>{t("gateways.deploy.revoked")}</Warning>
+          ) : (
+            <Intro>{t("gateways.deploy.again")}</Intro>
+          )
         ) : (
           <Warning>
             <RichText message="gateways.deploy.rotated" elements={{ time: <ExactTime at={formerTokensEndAt} /> }} />
@@ -262,7 +274,13 @@ const steps = {
   },
 } as const satisfies Readonly<Record<string, Step>>;
 
-function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: string }) {
+interface ActionsProps {
+  readonly gateway: Gateway;
+  readonly etag: string;
+  readonly tokenRevoked: () => void;
+}
+
+function Actions({ gateway, etag, tokenRevoked }: ActionsProps) {
   const canWrite = usePermission("gateways:write");
   const canWritePolicies = usePermission("policies:write");
   const navigate = useNavigate();
@@ -291,6 +309,7 @@ function Actions({ gateway, etag }: { readonly gateway: Gateway; readonly etag: 
             doneMessage={step.done}
             danger={step.danger ?? false}
             {...(step.action === undefined ? {} : { action: step.action })}
+            {...(step === steps.revoke && { done: tokenRevoked })}
           />
         ))}
         <DeleteRecord

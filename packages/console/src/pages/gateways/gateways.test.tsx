@@ -162,6 +162,20 @@ describe("the page of a gateway", () => {
     await (await findPanel(t("gateways.deploy.title"))).findByText(t("gateways.deploy.again"));
   });
 
+  test.each([
+    ["OFFLINE", { lastOnline: "2026-03-02T09:00:00.000Z" }, "again"],
+    ["ERROR", { lastOnline: "2026-03-02T09:00:00.000Z" }, "again"],
+    ["MAINTENANCE", { lastOnline: "2026-03-02T09:00:00.000Z" }, "again"],
+    ["OFFLINE", { deployedOn: "2026-03-01T09:00:00.000Z" }, "again"],
+    ["PENDING", { lastOnline: "2026-03-02T09:00:00.000Z" }, "waiting"],
+  ] as const)("an %s gateway with %o: %s", async (status, times, message) => {
+    const { lastOnline: _, ...others } = gateway;
+    mockApi.answer("get", "/tenants/gateways/{id}", { ...others, status, deployedOn: null, ...times });
+    openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByText(t(`gateways.deploy.${message}`));
+  });
+
   test("a gateway in maintenance that was never deployed gets the command of the first deployment", async () => {
     mockApi.answer("get", "/tenants/gateways/{id}", { ...gateway, status: "MAINTENANCE", deployedOn: null });
     openConsole(`/gateways/${id}`);
@@ -202,6 +216,23 @@ describe("the page of a gateway", () => {
       expect(panel.getByRole("tabpanel").textContent).toContain(`${publicUrl}/install/gateway`);
     },
   );
+
+  test.each([
+    ["http://localhost:18471", /works only on the server’s own machine/],
+    ["http://gatehouse.example.net", /plain HTTP/],
+  ])("warns of %s only if the command contains the address", async (publicUrl, warning) => {
+    mockApi.install({ publicUrl });
+    mockApi.answer("get", "/tenants/gateways/{id}", gateway);
+    const user = openConsole(`/gateways/${id}`);
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await click(user, t("gateways.deploy.update"));
+    for (const kind of tokenUpdateKinds) {
+      await user.click(await panel.findByRole("tab", { name: t(`gateways.deploy.kinds.${kind}`) }));
+      expect(panel.queryByText(warning) !== null).toBe(kind === "checkout");
+    }
+    await click(user, t("gateways.deploy.show"));
+    await panel.findByText(warning);
+  });
 
   test("the command has the public address, even if the console is open at another one", async () => {
     mockApi.install({ publicUrl: "http://gatehouse.example.net" });
@@ -282,6 +313,10 @@ describe("the page of a gateway", () => {
     await click(user, label);
     await screen.findByText(t("gateways.steps.revokeToken.done"));
     expect(mockApi.bodies("rotateGatewayToken")).toEqual([{ graceSeconds: 0 }]);
+    // The API keeps no trace of the previous token.
+    const panel = await findPanel(t("gateways.deploy.title"));
+    await panel.findByText(t("gateways.deploy.revoked"));
+    expect(panel.getByRole("button", { name: t("gateways.deploy.update"), pressed: true })).toBeTruthy();
   });
 
   test.each([

@@ -47,3 +47,14 @@ test("a member is removed after a review", async () => {
     { path: `/tenants/users/${ann.id}/groups`, body: { addedGroups: [], removedGroups: [group.id] } },
   ]);
 });
+
+test("adding a pending user says that the invitation is not accepted yet", async () => {
+  mockApi.answer("get", "/tenants/groups/{id}", group);
+  mockApi.answer("get", "/tenants/users", pageOf([{ ...ann, status: "pending" }]));
+  const user = openConsole(`/groups/${group.id}`);
+  await click(user, t("groups.members.add"));
+  const dialog = await findDialog(t("groups.members.addTitle", { name: "Engineering" }));
+  await choose(user, t("users.title"), "ann@example.com");
+  await click(user, t("common.review"));
+  await dialog.findByText(t("records.effect.empty.pending", { count: 1, total: 1 }));
+});

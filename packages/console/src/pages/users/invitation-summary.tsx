@@ -1,4 +1,4 @@
-/** Whom an invitation creates and what they get. The effect on access does not name groups and roles. */
+/** The users that an invitation creates, with their groups and roles. The effect on access does not name these. */
 import { Stack, Text } from "@mantine/core";
 import { formatList } from "../../messages/format.ts";
 import { t } from "../../messages/i18n.ts";

@@ -47,6 +47,23 @@ test.each([
   expect(readInvitations(text)).toEqual({ invitees, invalid: [], ignored: [] });
 });
 
+test.each([
+  ["Please contact ann@example.com", []],
+  ["Write to us ann@example.com", []],
+  ["Ann van den Berg ann@example.com", [{ email: ann.email, firstName: "Ann van den", lastName: "Berg" }]],
+  ["Åsa Ek ann@example.com", [{ email: ann.email, firstName: "Åsa", lastName: "Ek" }]],
+  ["李 小龙 ann@example.com", [{ email: ann.email, firstName: "李", lastName: "小龙" }]],
+])("reads words before an address as a name if they look like one: %s", (text, invitees) => {
+  const read = readInvitations(text);
+  expect(read.invitees).toEqual(invitees);
+  expect(read.invalid).toHaveLength(invitees.length === 0 ? 1 : 0);
+});
+
+test("takes no name for several addresses if the names do not belong to them", () => {
+  const { invitees } = readInvitations("ann@example.com, Ann Example, bob@example.com, Bob Example");
+  expect(invitees).toEqual(people("ann@example.com", "bob@example.com"));
+});
+
 test("reports every invalid line and reads the others", () => {
   const { invitees, invalid } = readInvitations("ann@example.com\nnobody\nbob@\nANN@example.com\ncy@example.com");
   expect(invitees).toEqual(people("ann@example.com", "cy@example.com"));
@@ -61,6 +78,12 @@ test.each([
   ["a number", "carla@example.com, 4711", ["4711"]],
   ["more cells than a name has", "carla@example.com, Carla, Example, Sales", ["Carla", "Example", "Sales"]],
   ["text beside several addresses", "carla@example.com, Carla, cy@example.com", ["Carla"]],
+  [
+    "names after several addresses",
+    "ann@example.com, Ann Example, bob@example.com, Bob Example",
+    ["Ann Example", "Bob Example"],
+  ],
+  ["a name of one of several addresses", "Ann Example, ann@example.com, bob@example.com", ["Ann Example"]],
 ])("reports text that is not a name: %s", (_what, text, ignored) => {
   expect(readInvitations(text).ignored).toEqual(ignored.map((each) => `Line 1: ${each}`));
 });

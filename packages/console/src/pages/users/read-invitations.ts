@@ -102,25 +102,37 @@ interface Candidate {
 }
 
 /**
- * The full names in cells of a line with several addresses, by their places: each is of at least two words, and stands
- * before an address without a name.
+ * The full names in cells of a line with several addresses, by their places. Every address without a name must have one
+ * before it, and no other text may be left. Otherwise, the names may belong to the addresses before them.
  */
 function nameBefore(cells: readonly string[], read: readonly (Candidate | undefined)[]): ReadonlyMap<number, string> {
-  if (read.filter((candidate) => candidate !== undefined).length < 2) return new Map();
-  return new Map(
-    cells.flatMap((cell, place) => {
-      const next = read[place + 1];
-      const isName =
-        cell.includes(" ") && !cell.includes("@") && namePattern.test(cell) && cell.length <= mostNameLength;
-      return isName && next !== undefined && next.name === undefined ? [[place, cell] as const] : [];
-    }),
+  const none = new Map<number, string>();
+  if (read.filter((candidate) => candidate !== undefined).length < 2) return none;
+  const texts = cells.flatMap((cell, place) =>
+    cell !== "" && read[place] === undefined ? [[place, cell] as const] : [],
   );
+  const nameless = read.filter((candidate) => candidate !== undefined && candidate.name === undefined).length;
+  const areNames = texts.every(([place, text]) => {
+    const next = read[place + 1];
+    return isFullName(text) && next !== undefined && next.name === undefined;
+  });
+  return areNames && texts.length === nameless ? new Map(texts) : none;
 }
 
-/** Splits `Name <address>`, and `Name address` if the name has two words or more. */
+/** Whether a text is a name of two words or more. Only short particles, such as "van", begin with a small letter. */
+function isFullName(text: string): boolean {
+  if (!text.includes(" ") || text.length > mostNameLength || !namePattern.test(text)) return false;
+  const words = text.split(" ");
+  return words.every((word, place) => {
+    const isInner = place > 0 && place < words.length - 1;
+    return !/^\p{Ll}/u.test(word) || (isInner && word.length <= 3);
+  });
+}
+
+/** Splits `Name <address>`, and `Name address` if the text before the address is a full name. */
 function readCell(cell: string): Candidate {
   const [, plain = "", last] = /^([^<>"@]*\S) ([^\s<>]+@[^\s<>]+)$/.exec(cell) ?? [];
-  if (last !== undefined && plain.includes(" ") && namePattern.test(plain)) return { address: last, name: plain };
+  if (last !== undefined && isFullName(plain)) return { address: last, name: plain };
   const [, before = "", address] = /^([^<>]*)<([^<>]+)>$/.exec(cell) ?? [];
   if (address === undefined) return { address: cell };
   const name = unquoted(before);

@@ -17,6 +17,14 @@ import type { User } from "./user-fields.tsx";
 
 const shown = 100;
 
+/** Why no session of the user is listed. */
+function reasonForNone({ devices, status }: User): string {
+  if (devices.length === 0) return t("deviceSessions.empty.text");
+  if (status === "inactive") return t("deviceSessions.empty.deactivatedUser");
+  if (devices.some(({ active }) => active)) return t("deviceSessions.notListedNote");
+  return t("deviceSessions.empty.deactivated");
+}
+
 export function UserDeviceSessions({ user }: { readonly user: User }) {
   const canRead = usePermission("devices:read");
   const { data, error, refetch } = useQuery({
@@ -36,7 +44,7 @@ export function UserDeviceSessions({ user }: { readonly user: User }) {
           isPart
           empty={{
             title: t(user.devices.length > 0 ? "deviceSessions.empty.none" : "deviceSessions.empty.title"),
-            text: t(user.devices.length > 0 ? "deviceSessions.empty.deactivated" : "deviceSessions.empty.text"),
+            text: reasonForNone(user),
             guide: "device#see-sessions",
           }}
         />

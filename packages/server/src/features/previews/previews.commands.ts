@@ -1,5 +1,5 @@
-import type { Operation } from "@gatehouse/contract/operation";
 import type * as operations from "@gatehouse/contract/operations/previews.operations";
+import type { Permission } from "@gatehouse/contract/permissions";
 import { authorize } from "../../platform/authorization/granted.ts";
 import type { Call } from "../../platform/call.ts";
 import type { CommandBatch } from "../../platform/command-batch.ts";
@@ -16,7 +16,7 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
   // No other command of the tenant can run meanwhile, so end the transaction as soon as everything was read.
   const preview = await call.runDry(async (batch) => {
     await performChanges(call, changes, batch);
-    if (invitationsAccepted) await acceptAllInvitations(call, batch);
+    if (invitationsAccepted) await acceptAllInvitations(call.permissions, batch);
     return readAccessPreview(batch);
   });
   const body = await preview(call, circumstances, page);
@@ -24,15 +24,12 @@ export async function previewAccess(call: Call<typeof operations.previewAccess>)
   return call.idempotency === undefined ? report(body) : call.command(async () => report(body));
 }
 
-/** Activates the users that the changes created. */
-async function acceptAllInvitations({ permissions }: Pick<Call<Operation>, "permissions">, batch: CommandBatch) {
-  const created = batch.changes.filter(({ type, before }) => type === "user" && before === undefined);
-  if (created.length === 0) return;
-  // The caller holds the permission, because the caller's changes created the users.
+/** Activates the pending users that the changes created or changed, if the caller may change users. */
+async function acceptAllInvitations(permissions: ReadonlySet<Permission>, batch: CommandBatch): Promise<void> {
+  const users = batch.changes.filter(({ type, after }) => type === "user" && after !== undefined);
+  // A caller without the permission can still change users, for example by deleting their group.
+  if (users.length === 0 || !permissions.has("users:write")) return;
   const granted = authorize(permissions, "users:write");
-  await acceptInvitations(
-    batch.tx,
-    granted,
-    created.map(({ id }) => id),
-  );
+  const ids = users.map(({ id }) => id);
+  await batch.readInTime((tx) => acceptInvitations(tx, granted, ids));
 }
