@@ -4,6 +4,7 @@ import type { ConfigurationContent, Peer } from "@gatehouse/agent-protocol/gatew
 import { errorMessage } from "../log.ts";
 import { inputFile, ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 import { differenceOf, sameBlocks } from "./block-lists.ts";
+import { type Family, jsonList, kernelRoutes } from "./kernel-routes.ts";
 import { publicKeyIn } from "./wireguard-key.ts";
 
 /** Leaves room for WireGuard's header in a packet of 1,500 bytes over IPv6. */
@@ -249,7 +250,7 @@ export class WireGuardInterface {
     for (let attempt = 0; attempt < startAttempts && (await this.exists()); attempt++) await pause(startPauseMs);
   }
 
-  async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
+  async #change(family: Family, lines: readonly string[]): Promise<void> {
     if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
@@ -279,7 +280,7 @@ export class WireGuardInterface {
   }
 
   /** Reads the addresses of a family, and whether the link is up with the right MTU. */
-  async #knownAddresses(family: "-4" | "-6"): Promise<{ readonly addresses: string[]; readonly isUp: boolean }> {
+  async #knownAddresses(family: Family): Promise<{ readonly addresses: string[]; readonly isUp: boolean }> {
     const output = await this.#programs.read("ip", [
       "-json",
       family,
@@ -298,17 +299,9 @@ export class WireGuardInterface {
     return { addresses, isUp };
   }
 
-  async #knownRoutes(family: "-4" | "-6", table: string): Promise<string[]> {
-    const args = ["-json", family, "route", "show", "table", table, "dev", this.name, "proto", routeProtocol];
-    let output: string;
-    try {
-      output = await this.#programs.read("ip", args);
-    } catch (error) {
-      // The command fails for a table without routes.
-      if (error instanceof ProgramFailure && error.message.includes("table does not exist")) return [];
-      throw error;
-    }
-    const routes = jsonList(output) as { dst: string }[]; // the JSON output of ip
+  async #knownRoutes(family: Family, table: string): Promise<string[]> {
+    const selector = ["table", table, "dev", this.name, "proto", routeProtocol];
+    const routes = await kernelRoutes(this.#programs, family, selector);
     return routes.map(({ dst }) => (dst === "default" ? (family === "-4" ? "0.0.0.0/0" : "::/0") : dst));
   }
 }
@@ -353,9 +346,4 @@ function peerSection(key: string, endpoint: string | undefined, allowedIps: read
   ].join("\n");
 }
 
-const isOfFamily = (family: "-4" | "-6") => (text: string) => text.includes(":") === (family === "-6");
-
-function jsonList(output: string): unknown[] {
-  const value: unknown = output.trim() === "" ? [] : JSON.parse(output);
-  return Array.isArray(value) ? value : [];
-}
+const isOfFamily = (family: Family) => (text: string) => text.includes(":") === (family === "-6");

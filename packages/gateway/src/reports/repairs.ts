@@ -3,7 +3,8 @@
  * which heartbeats report until they are intact.
  */
 import type { Clock } from "@gatehouse/agent-core/clock";
-import type { TunnelPart } from "../enforcement/kernel.ts";
+import type { Log } from "@gatehouse/agent-core/log";
+import type { PartRepair, TunnelPart } from "../enforcement/tunnel-parts.ts";
 
 type RepairedPart = "filters" | TunnelPart;
 
@@ -11,14 +12,9 @@ type RepairedPart = "filters" | TunnelPart;
 const reportedMs = 10 * 60_000;
 
 /** Returns the part and its change, for the log. */
-export function repairText(part: TunnelPart): string {
+function repairText(part: TunnelPart): string {
   if (part === "forwarding") return "forwarding, which another program disabled";
   return `the ${part}, which another program ${part === "interface" ? "removed" : "changed"}`;
-}
-
-interface Changes {
-  readonly failed: readonly TunnelPart[];
-  readonly intact: readonly TunnelPart[];
 }
 
 export class Repairs {
@@ -34,20 +30,31 @@ export class Repairs {
     this.#clock = clock;
   }
 
-  record(part: RepairedPart): void {
-    this.#repairedAt.set(part, this.#clock.now());
+  recordFilters(): void {
+    this.#repairedAt.set("filters", this.#clock.now());
   }
 
-  /**
-   * Replaces the parts that cannot be restored.
-   *
-   * @returns the parts that could be restored before, and those that are intact again
-   */
-  setProblems(problems: ReadonlyMap<TunnelPart, string>): Changes {
-    const failed = [...problems.keys()].filter((part) => !this.#problems.has(part));
-    const intact = [...this.#problems.keys()].filter((part) => !problems.has(part));
+  /** Records the repairs of a check of the tunnel, and logs them. A problem is logged when it begins and ends. */
+  async record(repairs: AsyncIterable<PartRepair>, log: Log): Promise<void> {
+    const problems = new Map<TunnelPart, string>();
+    for await (const { part, problem } of repairs) {
+      if (problem === undefined) {
+        this.#repairedAt.set(part, this.#clock.now());
+        log(`restored ${repairText(part)}`, { interface: this.#interfaceName });
+      } else problems.set(part, problem);
+    }
+    for (const [part, problem] of problems) {
+      if (!this.#problems.has(part)) log("failed to restore a part of the tunnel; will retry", { part, problem });
+    }
+    for (const part of this.#problems.keys()) {
+      if (!problems.has(part)) log("part of the tunnel is intact again", { part });
+    }
     this.#problems = problems;
-    return { failed, intact };
+  }
+
+  /** Without a configuration, the tunnel has no parts. */
+  clearProblems(): void {
+    this.#problems = new Map();
   }
 
   /** Returns warnings about parts that cannot be restored now. */
