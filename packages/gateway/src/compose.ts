@@ -84,6 +84,7 @@ export function composeAgent({
   const endpoints = new EndpointFollower({ hosts, moved: () => agent.endpointsMoved(), clock: systemClock, log });
   const dns = new DnsServer({
     content: () => agent.content,
+    hasIpv6: () => kernel.hasIpv6,
     names,
     filter,
     usedAddresses: () => kernel.usedNames(),

@@ -254,6 +254,25 @@ describe("changes of peers and routes", () => {
     expect(await wireGuard.setRoutes(["10.0.0.0/8", "10.1.0.0/16"])).toBe(true);
   });
 
+  test("a family that the machine refuses does not affect the other one", async () => {
+    for (const refused of ["-4", "-6"]) {
+      const changes: string[] = [];
+      const programs: ProgramRunner = {
+        read: async () => "",
+        change: async (program, args, input = "") => {
+          if (args.includes(refused)) throw new ProgramFailure(program, args, "Permission denied");
+          changes.push(input);
+        },
+        start: () => Promise.reject(new Error("nothing is to be started")),
+      };
+      const wireGuard = new WireGuardInterface("wg0", programs, "wireguard.key");
+      await expect(wireGuard.setAddresses(["100.64.0.1/32", "fd64::1/128"])).rejects.toThrow("Permission denied");
+      await expect(wireGuard.setRoutes(["100.64.0.0/10", "fd64::/64"])).rejects.toThrow("Permission denied");
+      const [address, route] = refused === "-4" ? ["fd64::1/128", "fd64::/64"] : ["100.64.0.1/32", "100.64.0.0/10"];
+      expect(changes).toEqual([expect.stringContaining(address), expect.stringContaining(route)]);
+    }
+  });
+
   test("an address that another program changed is reported, and a link that is up is not changed", async () => {
     const machine: { addresses: readonly string[]; flags: readonly string[] } = { addresses: [], flags: [] };
     const changes: string[] = [];

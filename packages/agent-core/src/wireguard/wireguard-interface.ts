@@ -203,7 +203,7 @@ export class WireGuardInterface {
     const link = `dev ${this.name}`;
     const isSame = this.#addresses !== undefined && sameBlocks(this.#addresses, addresses);
     let isRepair = false;
-    for (const family of ["-4", "-6"] as const) {
+    await forEachFamily(async (family) => {
       const known = await this.#knownAddresses(family);
       const address = differenceOf(known.addresses, addresses.filter(isOfFamily(family)));
       const lines = address.removed.map((text) => `address del ${text} ${link}`);
@@ -214,7 +214,7 @@ export class WireGuardInterface {
       if (family === "-4" && !known.isUp) lines.push(`link set ${link} mtu ${mtuBytes} up`);
       isRepair ||= isSame && lines.length > 0 && (known.addresses.length > 0 || address.missing.length > 0);
       await this.#change(family, lines);
-    }
+    });
     this.#addresses = addresses;
     return isRepair;
   }
@@ -230,14 +230,14 @@ export class WireGuardInterface {
     const last = this.#routes.get(table);
     const isSame = last !== undefined && sameBlocks(last, blocks);
     let isRepair = false;
-    for (const family of ["-4", "-6"] as const) {
+    await forEachFamily(async (family) => {
       const route = differenceOf(await this.#knownRoutes(family, table), blocks.filter(isOfFamily(family)));
       isRepair ||= isSame && route.removed.length + route.missing.length > 0;
       await this.#change(family, [
         ...route.removed.map((text) => `route del ${text} ${own}`),
         ...route.missing.map((text) => `route replace ${text} ${own}`),
       ]);
-    }
+    });
     this.#routes.set(table, blocks);
     return isRepair;
   }
@@ -347,3 +347,10 @@ function peerSection(key: string, endpoint: string | undefined, allowedIps: read
 }
 
 const isOfFamily = (family: Family) => (text: string) => text.includes(":") === (family === "-6");
+
+/** Calls the work for both families. A failure of one does not affect the other one. @throws the first error */
+async function forEachFamily(work: (family: Family) => Promise<void>): Promise<void> {
+  const results: PromiseSettledResult<void>[] = [];
+  for (const family of ["-4", "-6"] as const) results.push(...(await Promise.allSettled([work(family)])));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
+}

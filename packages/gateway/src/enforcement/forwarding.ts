@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorMessage } from "@gatehouse/agent-core/log";
 
-const settings = ["net/ipv4/conf/all/forwarding", "net/ipv6/conf/all/forwarding"];
+const ofAll = { ipv4: "net/ipv4/conf/all/forwarding", ipv6: "net/ipv6/conf/all/forwarding" } as const;
 
 export interface ForwardingState {
   /** Whether another program disabled forwarding since the last call, and the agent enabled it. */
@@ -27,9 +27,14 @@ export class Forwarding {
     this.#write = write;
   }
 
-  /** Enables forwarding. A setting that cannot be changed does not affect the other one. */
-  async enable(): Promise<ForwardingState> {
-    const changes = await Promise.all(settings.map((setting) => this.#enableOne(setting)));
+  /**
+   * Enables forwarding. A setting that cannot be changed does not affect the other one.
+   *
+   * @param hasIpv6 whether IPv6 is to be forwarded, too
+   */
+  async enable(hasIpv6: boolean): Promise<ForwardingState> {
+    const ofMachine = hasIpv6 ? [ofAll.ipv4, ofAll.ipv6] : [ofAll.ipv4];
+    const changes = await Promise.all(ofMachine.map((setting) => this.#enableOne(setting)));
     const isRestored = changes.some((change) => change === "restored");
     const problem = problemOf(changes.filter((change) => typeof change === "object"));
     return problem === undefined ? { isRestored } : { isRestored, problem };

@@ -24,6 +24,8 @@ let forwards: string;
 const flushed: string[] = [];
 /** The interface of another gateway agent that has the route to devices. */
 let other: string | undefined;
+/** Why the machine has no IPv6. */
+let obstacle: string | undefined;
 let kernel: Kernel;
 
 beforeEach(async () => {
@@ -35,6 +37,7 @@ beforeEach(async () => {
     await writeFile(join(folder, "net", family, "conf/all/forwarding"), "0");
   }
   refused.clear();
+  obstacle = undefined;
   other = undefined;
   live.exists = true;
   const refuse = (program: string, args: readonly string[]) => {
@@ -66,7 +69,7 @@ beforeEach(async () => {
   };
   const forwarding = new Forwarding(folder, writeSetting);
   const hosts = new EndpointHosts(new HostResolver(new StoppedClock()));
-  kernel = new Kernel(new WireGuardInterface("gh0", programs, file), programs, hosts, forwarding);
+  kernel = new Kernel(new WireGuardInterface("gh0", programs, file), programs, hosts, forwarding, async () => obstacle);
   await kernel.forward();
   await kernel.tunnel(content());
 });
@@ -156,6 +159,29 @@ test("a configuration is refused if forwarding is disabled and cannot be enabled
   await writeFile(forwards, "0");
   refused.set("forwarding", "");
   await expect(kernel.forward()).rejects.toThrow("sysctl -w net.ipv4.conf.all.forwarding=1");
+});
+
+test("needs only IPv4 on a machine without IPv6, and reports that until IPv6 is enabled", async () => {
+  refused.set("-6", "RTNETLINK answers: Permission denied");
+  await expect(kernel.tunnel(content())).rejects.toThrow("Permission denied");
+  obstacle = "IPv6 is disabled on this machine.";
+  await rm(join(folder, "net/ipv6"), { recursive: true });
+  await kernel.forward();
+  await kernel.tunnel(content());
+  expect(kernel.hasIpv6).toBe(false);
+  const reported = { part: "IPv6", problem: obstacle };
+  expect(await repairs()).toEqual([reported]);
+  Object.assign(live, { key: "another", port: "51999" });
+  await writeFile(forwards, "0");
+  const others = ["private key", "listen port", "forwarding"].map((part) => ({ part }));
+  expect(await repairs()).toEqual([reported, ...others]);
+  expect(await repairs()).toEqual([reported]);
+  refused.clear();
+  obstacle = undefined;
+  await mkdir(join(folder, "net/ipv6/conf/all"), { recursive: true });
+  await writeFile(join(folder, "net/ipv6/conf/all/forwarding"), "1");
+  expect(await repairs()).toEqual([]);
+  expect(kernel.hasIpv6).toBe(true);
 });
 
 test("does not take the route to devices from another gateway agent", async () => {

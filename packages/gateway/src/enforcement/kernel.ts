@@ -2,6 +2,7 @@
 import { DEVICE_POOL } from "@gatehouse/addresses/special-purpose";
 import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
 import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
+import { ipv6Obstacle } from "@gatehouse/agent-core/wireguard/ipv6-obstacle";
 import {
   allowedIpsOf,
   tunnelBlocks,
@@ -26,6 +27,7 @@ export class Kernel {
   readonly #hosts: EndpointHosts;
   readonly #forwarding: Forwarding;
   readonly #deviceRoute: DeviceRoute;
+  readonly #ipv6Obstacle: typeof ipv6Obstacle;
   readonly #table: string;
   /** The state of the table; undefined: unknown, so the table is replaced. */
   #filters: NftState | undefined;
@@ -34,6 +36,7 @@ export class Kernel {
   #checks = 0;
   /** Whether the last change of the tunnel succeeded. Otherwise, differences may be remains of the failed one. */
   #isTunnelKnown = false;
+  #hasIpv6 = true;
   /** The parts that were restored when a configuration was applied. The next call of `repairTunnel` reports them. */
   readonly #unreported = new Set<TunnelPart>();
   #flushing: Promise<void> = Promise.resolve();
@@ -45,7 +48,9 @@ export class Kernel {
     programs: ProgramRunner,
     hosts: EndpointHosts,
     forwarding = new Forwarding(),
+    obstacle = ipv6Obstacle,
   ) {
+    this.#ipv6Obstacle = obstacle;
     this.#forwarding = forwarding;
     this.#wireGuard = wireGuard;
     this.#programs = programs;
@@ -153,8 +158,10 @@ export class Kernel {
     const created = await resultOf("interface", () => this.#wireGuard.ensure());
     if (created !== undefined) yield created;
     let isComplete = created?.problem === undefined;
+    const obstacle = await this.#ipv6Obstacle(this.#wireGuard.name);
+    if (obstacle !== undefined) yield { part: "IPv6", problem: obstacle };
     if (isComplete) {
-      for (const [part, set] of this.#steps(content)) {
+      for (const [part, set] of this.#steps(content, obstacle === undefined)) {
         const result = await resultOf(part, set);
         if (result?.problem !== undefined) isComplete = false;
         // A new interface lacks all parts.
@@ -162,7 +169,8 @@ export class Kernel {
         if (result !== undefined && isNews) yield result;
       }
     }
-    const { isRestored, problem } = await this.#forwarding.enable();
+    this.#hasIpv6 = obstacle === undefined;
+    const { isRestored, problem } = await this.#forwarding.enable(this.#hasIpv6);
     if (isRestored) yield { part: "forwarding" };
     if (problem !== undefined) yield { part: "forwarding", problem };
     if (isComplete) this.#isTunnelKnown = true;
@@ -177,8 +185,10 @@ export class Kernel {
     const wasKnown = this.#isTunnelKnown;
     this.#isTunnelKnown = false;
     const isCreated = await this.#wireGuard.ensure();
+    const hasIpv6 = (await this.#ipv6Obstacle(this.#wireGuard.name)) === undefined;
     const changed: TunnelPart[] = [];
-    for (const [part, set] of this.#steps(content)) if (await set()) changed.push(part);
+    for (const [part, set] of this.#steps(content, hasIpv6)) if (await set()) changed.push(part);
+    this.#hasIpv6 = hasIpv6;
     this.#isTunnelKnown = true;
     if (!wasKnown) return;
     for (const part of isCreated ? ["interface" as const] : changed) this.#unreported.add(part);
@@ -186,9 +196,15 @@ export class Kernel {
 
   /** Enables forwarding. @throws Error if the machine does not allow that */
   async forward(): Promise<void> {
-    const { isRestored, problem } = await this.#forwarding.enable();
+    const hasIpv6 = (await this.#ipv6Obstacle(this.#wireGuard.name)) === undefined;
+    const { isRestored, problem } = await this.#forwarding.enable(hasIpv6);
     if (isRestored) this.#unreported.add("forwarding");
     if (problem !== undefined) throw new Error(problem);
+  }
+
+  /** Whether the tunnel has its IPv6 addresses, unless the last change of the tunnel failed. */
+  get hasIpv6(): boolean {
+    return this.#hasIpv6;
   }
 
   /** Returns the interface of another gateway agent that has the route to devices; undefined if none has it. */
@@ -212,15 +228,16 @@ export class Kernel {
   }
 
   /** Returns the parts of an interface in the order in which they are set. */
-  #steps(content: ConfigurationContent): readonly Step[] {
+  #steps(content: ConfigurationContent, hasIpv6: boolean): readonly Step[] {
     const own = content.settings.interface;
     const wireGuard = this.#wireGuard;
+    const usable = (blocks: readonly string[]) => blocks.filter((block) => hasIpv6 || !block.includes(":"));
     return [
       ["private key", () => wireGuard.setPrivateKey()],
       ["listen port", () => wireGuard.setListenPort(own.listenPort)],
       ["peers", () => wireGuard.setPeers(wantedPeers(content, this.#hosts))],
-      ["addresses", () => wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])],
-      ["routes", () => this.#setRoutes(tunnelBlocks(content))],
+      ["addresses", () => wireGuard.setAddresses(usable([`${own.ipv4}/32`, `${own.ipv6}/128`]))],
+      ["routes", () => this.#setRoutes(usable(tunnelBlocks(content)))],
     ];
   }
 

@@ -2,7 +2,15 @@
 import { errorMessage } from "@gatehouse/agent-core/log";
 
 /** A part of the tunnel that another program can change or remove. */
-export type TunnelPart = "interface" | "private key" | "listen port" | "peers" | "addresses" | "routes" | "forwarding";
+export type TunnelPart =
+  | "interface"
+  | "private key"
+  | "listen port"
+  | "peers"
+  | "addresses"
+  | "routes"
+  | "forwarding"
+  | "IPv6";
 
 /** A part of the tunnel that another program changed. */
 export interface PartRepair {

@@ -61,6 +61,7 @@ export class Repairs {
   problems(): readonly string[] {
     return Array.from(this.#problems, ([part, problem]) => {
       if (part === "forwarding") return problem;
+      if (part === "IPv6") return `${problem} Until then, devices reach nothing over IPv6 through this gateway.`;
       const name = this.#interfaceName;
       return part === "interface"
         ? `The interface ${name} cannot be created (${problem}).`

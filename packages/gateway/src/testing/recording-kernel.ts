@@ -47,6 +47,8 @@ export class RecordingKernel {
   /** Why parts of the tunnel cannot be restored. */
   problems: Partial<Record<TunnelPart, string>> = {};
 
+  readonly hasIpv6 = true;
+
   /** The interface of another gateway agent that has the route to devices. */
   rival: string | undefined;
 
