@@ -120,6 +120,13 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
       () => "sysctl -w net.ipv6.conf.all.forwarding=0",
       () => forwardingOf("ipv6"),
     ],
+    [
+      "IPv4 forwarding of the interface",
+      "disabled forwarding",
+      "forwarding",
+      (name) => `sysctl -w net.ipv4.conf.${name}.forwarding=0`,
+      (name) => `cat /proc/sys/net/ipv4/conf/${name}/forwarding`,
+    ],
   ])("of %s is repaired and reported within seconds", async (_, warning, part, command, shown) => {
     const name = gateway.interfaceName;
     const repaired = () => gateway.log.split(`restored ${part}, which`).length - 1;

@@ -22,7 +22,7 @@ async function set(ipv4: string, ipv6: string): Promise<void> {
 const values = async () => (await Promise.all(switches.map((path) => readFile(path, "utf8")))).map(Number);
 
 test("enables forwarding, and reports only what another program disabled", async () => {
-  const forwarding = new Forwarding(root);
+  const forwarding = new Forwarding("gh0", root);
   expect(await forwarding.enable(true)).toEqual({ isRestored: false });
   expect(await values()).toEqual([1, 1]);
   expect(await forwarding.enable(true)).toEqual({ isRestored: false });
@@ -32,7 +32,7 @@ test("enables forwarding, and reports only what another program disabled", async
 });
 
 test("does not change a value that enables forwarding", async () => {
-  const forwarding = new Forwarding(root);
+  const forwarding = new Forwarding("gh0", root);
   await forwarding.enable(true);
   await set("1", "2");
   expect(await forwarding.enable(true)).toEqual({ isRestored: false });
@@ -41,7 +41,7 @@ test("does not change a value that enables forwarding", async () => {
 
 /** A machine on which only some settings can be written, like a service with ProtectKernelTunables. */
 function machineThatRefuses(refuses: (path: string) => boolean): Forwarding {
-  return new Forwarding(root, async (path, text) => {
+  return new Forwarding("gh0", root, async (path, text) => {
     if (refuses(path)) throw new Error(`EROFS: read-only file system, open '${path}'`);
     await writeFile(path, text);
   });
@@ -81,13 +81,30 @@ test("names all settings that cannot be written, until a person has enabled them
 
 test("names a setting that cannot be read, and enables the other one", async () => {
   await rm(switches[0]);
-  const { problem } = await new Forwarding(root).enable(true);
+  const { problem } = await new Forwarding("gh0", root).enable(true);
   expect(problem).toContain("net.ipv4.conf.all.forwarding cannot be read (ENOENT");
   expect(await readFile(switches[1], "utf8")).toBe("1");
 });
 
 test("leaves the setting of IPv6 alone on a machine without IPv6", async () => {
   await rm(switches[1]);
-  expect(await new Forwarding(root).enable(false)).toEqual({ isRestored: false });
+  expect(await new Forwarding("gh0", root).enable(false)).toEqual({ isRestored: false });
   expect(await readFile(switches[0], "utf8")).toBe("1");
+});
+
+test("enables forwarding from the tunnel, if the interface exists", async () => {
+  const own = join(root, "net/ipv4/conf/gh0/forwarding");
+  const forwarding = machineThatRefuses(() => false);
+  await forwarding.enable(true);
+  await mkdir(dirname(own), { recursive: true });
+  await writeFile(own, "0\n");
+  expect(await forwarding.enable(true)).toEqual({ isRestored: false });
+  expect(await readFile(own, "utf8")).toBe("1");
+  await writeFile(own, "0\n");
+  expect(await forwarding.enable(true)).toEqual({ isRestored: true });
+  expect(await readFile(own, "utf8")).toBe("1");
+  await writeFile(own, "0\n");
+  const { isRestored, problem } = await machineThatRefuses((path) => path === own).enable(true);
+  expect(isRestored).toBe(false);
+  expect(problem).toMatch(/the agent cannot enable it .*sysctl -w net.ipv4.conf.gh0.forwarding=1$/);
 });

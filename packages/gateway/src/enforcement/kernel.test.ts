@@ -67,7 +67,7 @@ beforeEach(async () => {
     if (refused.has("forwarding")) throw new Error("EROFS: read-only file system");
     await writeFile(path, text);
   };
-  const forwarding = new Forwarding(folder, writeSetting);
+  const forwarding = new Forwarding("gh0", folder, writeSetting);
   const hosts = new EndpointHosts(new HostResolver(new StoppedClock()));
   kernel = new Kernel(new WireGuardInterface("gh0", programs, file), programs, hosts, forwarding, async () => obstacle);
   await kernel.forward();

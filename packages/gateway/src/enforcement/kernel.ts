@@ -47,7 +47,7 @@ export class Kernel {
     wireGuard: WireGuardInterface,
     programs: ProgramRunner,
     hosts: EndpointHosts,
-    forwarding = new Forwarding(),
+    forwarding = new Forwarding(wireGuard.name),
     obstacle = ipv6Obstacle,
   ) {
     this.#ipv6Obstacle = obstacle;
