@@ -75,12 +75,18 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
 
   test.each<[string, string, (name: string, key: string) => readonly [program: string, args: readonly string[]]]>([
     ["widened allowed IPs", "peers", (name, key) => ["wg", ["set", name, "peer", key, "allowed-ips", "0.0.0.0/0"]]],
+    [
+      "a preshared key",
+      "peers",
+      (name, key) => ["sh", ["-c", `wg genpsk | wg set ${name} peer ${key} preshared-key /dev/stdin`]],
+    ],
     ["a removed route", "routes", (name) => ["ip", ["-4", "route", "flush", "dev", name, "proto", "71"]]],
   ])("of the interface is repaired and reported within seconds: %s", async (_, part, change) => {
     const repaired = () => gateway.log.split(`restored the ${part}`).length - 1;
     const before = repaired();
     const name = gateway.interfaceName;
-    const peers = () => gateway.namespace.run("wg", ["show", name, "allowed-ips"]).split("\n").sort();
+    const shown = (what: string) => gateway.namespace.run("wg", ["show", name, what]).split("\n").sort();
+    const peers = () => [...shown("allowed-ips"), ...shown("preshared-keys")];
     const intended = peers();
     gateway.namespace.run(...change(name, ann.publicKey));
     await until("the agent restores the interface", () => repaired() > before, 20_000);

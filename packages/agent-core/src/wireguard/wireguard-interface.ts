@@ -18,6 +18,8 @@ const removedPerCall = 500;
 export interface LivePeer {
   readonly endpoint: string | undefined;
   readonly allowedIps: readonly string[];
+  /** Another program set a preshared key. The agent sets none. */
+  readonly hasPresharedKey?: true;
   /** Milliseconds since 1970. */
   readonly lastHandshake: number | undefined;
   readonly receivedBytes: number;
@@ -109,12 +111,13 @@ export class WireGuardInterface {
     const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);
     const peers = new Map<string, LivePeer>();
     for (const line of dump.split("\n").slice(1)) {
-      const [key, , endpoint, allowedIps = "", handshake, received, sent] = line.split("\t");
+      const [key, presharedKey, endpoint, allowedIps = "", handshake, received, sent] = line.split("\t");
       if (key === undefined || key === "") continue;
       const handshakeS = Number(handshake);
       peers.set(key, {
         endpoint: endpoint === "(none)" ? undefined : endpoint,
         allowedIps: allowedIps === "(none)" ? [] : allowedIps.split(","),
+        ...(presharedKey === "(none)" ? {} : { hasPresharedKey: true }),
         lastHandshake: handshakeS > 0 ? handshakeS * 1000 : undefined,
         receivedBytes: Number(received),
         sentBytes: Number(sent),
@@ -176,10 +179,11 @@ export class WireGuardInterface {
       const known = live.get(key);
       const lastSet = last?.get(key);
       const hasMoved = endpoint !== undefined && (known === undefined || lastSet?.endpoint !== endpoint);
-      const isIntact = known !== undefined && sameBlocks(known.allowedIps, allowedIps);
+      const hasPresharedKey = known?.hasPresharedKey === true;
+      const isIntact = known !== undefined && !hasPresharedKey && sameBlocks(known.allowedIps, allowedIps);
       if (isIntact && !hasMoved) continue;
       if (!isIntact && lastSet !== undefined && sameBlocks(lastSet.allowedIps, allowedIps)) isRepair = true;
-      sections.push(peerSection(key, hasMoved ? endpoint : undefined, allowedIps));
+      sections.push(peerSection(key, { endpoint: hasMoved ? endpoint : undefined, allowedIps, hasPresharedKey }));
     }
     // The input, unlike an argument, can have any number of blocks. It has no secrets.
     if (sections.length > 0) await this.#programs.change("wg", ["addconf", this.name, inputFile], sections.join(""));
@@ -244,6 +248,11 @@ export class WireGuardInterface {
 
   /** Deletes the interface with its peers, addresses and routes, if it exists. */
   async remove(): Promise<void> {
+    this.#peers = undefined;
+    this.#wasKeySet = false;
+    this.#port = undefined;
+    this.#addresses = undefined;
+    this.#routes.clear();
     if (!(await this.exists())) return;
     await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
     // wireguard-go exits shortly after its interface. Until then, the name is taken.
@@ -330,15 +339,24 @@ export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonl
   return [...new Set([...settings.interface.pools, ...networks])];
 }
 
+interface PeerChange extends WantedPeer {
+  /** Whether the peer has a preshared key, which is to be removed. */
+  readonly hasPresharedKey: boolean;
+}
+
+/** The key of zeros, which removes a preshared key. */
+const noPresharedKey = `${"A".repeat(43)}=`;
+
 /**
  * Returns a peer in the syntax of `wg addconf`, which replaces the allowed IPs of the peer. The key comes last: `wg`
  * refuses a peer without a key, and thus an input that ends within a peer.
  *
- * @param endpoint undefined: the endpoint does not change
+ * @param peer its endpoint is undefined if it does not change
  */
-function peerSection(key: string, endpoint: string | undefined, allowedIps: readonly string[]): string {
+function peerSection(key: string, { endpoint, allowedIps, hasPresharedKey }: PeerChange): string {
   return [
     "[Peer]",
+    ...(hasPresharedKey ? [`PresharedKey = ${noPresharedKey}`] : []),
     ...(endpoint === undefined ? [] : [`Endpoint = ${endpoint}`, "PersistentKeepalive = 25"]),
     // wg refuses an empty list.
     ...(allowedIps.length === 0 ? [] : [`AllowedIPs = ${allowedIps.join(", ")}`]),
