@@ -273,7 +273,7 @@ describe("the copy of an agent's state in the runtime folder", () => {
   test("needs a state folder that can pin the first key", async () => {
     const other = await newAgentWorld();
     await mkdir(path.join(other.state, "trust.json"), { recursive: true, mode: 0o700 });
-    await expect(other.start()).rejects.toThrow("EISDIR");
+    await expect(other.start()).rejects.toThrow("is not a regular file");
     await other.stop();
   });
 });

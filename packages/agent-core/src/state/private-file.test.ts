@@ -1,8 +1,9 @@
-import { chmod, mkdtemp, rm, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkRights } from "./private-file.ts";
+import { checkRights, readIfExists } from "./private-file.ts";
 
 let folder: string;
 let key: string;
@@ -34,4 +35,21 @@ test.each([
   await chmod(key, ofKey);
   await expect(checkRights(folder, key)).rejects.toThrow(new RegExp(why));
   expect([(await stat(folder)).mode & 0o777, (await stat(key)).mode & 0o777]).toEqual([ofFolder, ofKey]);
+});
+
+test("a file is read, also behind a link, and a missing one is undefined", async () => {
+  const link = path.join(folder, "link");
+  await symlink(key, link);
+  expect(await readIfExists(key)).toBe("key");
+  expect(await readIfExists(link)).toBe("key");
+  expect(await readIfExists(path.join(folder, "missing"))).toBeUndefined();
+});
+
+test("anything else in place of a file is an error, and no read waits for a writer", async () => {
+  const fifo = path.join(folder, "fifo");
+  execFileSync("mkfifo", [fifo]);
+  await mkdir(path.join(folder, "folder"));
+  for (const other of [fifo, path.join(folder, "folder"), "/dev/zero"]) {
+    await expect(readIfExists(other)).rejects.toThrow(`${other} is not a regular file`);
+  }
 });
