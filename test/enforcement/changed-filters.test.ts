@@ -20,13 +20,9 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
   let ann: Device;
   let table: string;
 
-  beforeAll(async () => {
-    await world.build();
-    [gateway] = world.gateways as [Gateway];
-    [ann] = world.devices as [Device];
-    table = `gatehouse-${gateway.interfaceName}`;
+  function content(): ConfigurationContent {
     const services = [{ protocol: "TCP" as const, ports: [ports.web, ports.web] as const, resource }];
-    const content: ConfigurationContent = {
+    return {
       ...world.base(gateway),
       classes: { "group/staff": { [ann.ipv4]: true } },
       resources: { [resource]: { devices: [{ action: "allow", classes: ["group/staff"] }], sites: [] } },
@@ -36,7 +32,14 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
         ),
       ),
     };
-    const { state, message = "" } = await gateway.apply(world.signed(content, gateway));
+  }
+
+  beforeAll(async () => {
+    await world.build();
+    [gateway] = world.gateways as [Gateway];
+    [ann] = world.devices as [Device];
+    table = `gatehouse-${gateway.interfaceName}`;
+    const { state, message = "" } = await gateway.apply(world.signed(content(), gateway));
     expect(state, message).toBe("applied");
   });
   afterAll(() => world.remove());
@@ -72,12 +75,18 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
 
   test.each<[string, string, (name: string, key: string) => readonly [program: string, args: readonly string[]]]>([
     ["widened allowed IPs", "peers", (name, key) => ["wg", ["set", name, "peer", key, "allowed-ips", "0.0.0.0/0"]]],
+    [
+      "a preshared key",
+      "peers",
+      (name, key) => ["sh", ["-c", `wg genpsk | wg set ${name} peer ${key} preshared-key /dev/stdin`]],
+    ],
     ["a removed route", "routes", (name) => ["ip", ["-4", "route", "flush", "dev", name, "proto", "71"]]],
   ])("of the interface is repaired and reported within seconds: %s", async (_, part, change) => {
     const repaired = () => gateway.log.split(`restored the ${part}`).length - 1;
     const before = repaired();
     const name = gateway.interfaceName;
-    const peers = () => gateway.namespace.run("wg", ["show", name, "allowed-ips"]).split("\n").sort();
+    const shown = (what: string) => gateway.namespace.run("wg", ["show", name, what]).split("\n").sort();
+    const peers = () => [...shown("allowed-ips"), ...shown("preshared-keys")];
     const intended = peers();
     gateway.namespace.run(...change(name, ann.publicKey));
     await until("the agent restores the interface", () => repaired() > before, 20_000);
@@ -117,6 +126,13 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
       () => "sysctl -w net.ipv6.conf.all.forwarding=0",
       () => forwardingOf("ipv6"),
     ],
+    [
+      "IPv4 forwarding of the interface",
+      "disabled forwarding",
+      "forwarding",
+      (name) => `sysctl -w net.ipv4.conf.${name}.forwarding=0`,
+      (name) => `cat /proc/sys/net/ipv4/conf/${name}/forwarding`,
+    ],
   ])("of %s is repaired and reported within seconds", async (_, warning, part, command, shown) => {
     const name = gateway.interfaceName;
     const repaired = () => gateway.log.split(`restored ${part}, which`).length - 1;
@@ -130,5 +146,34 @@ describe.skipIf(why !== undefined)("a change by another program", () => {
     ann.reconnect();
     await until("traffic flows", () => reaches(app.ipv4), 20_000);
     expect((await gateway.report()).warnings).toContainEqual(expect.stringContaining(`Another program ${warning}`));
+  });
+
+  // The last test, because the machine's other interfaces lose their IPv6 addresses.
+  test("that disables IPv6 is one warning, and IPv4 is repaired and served", async () => {
+    const name = gateway.interfaceName;
+    const run = (program: string, ...args: readonly string[]) => gateway.namespace.run(program, args);
+    const failures = () => gateway.log.split("failed to restore a part of the tunnel").length - 1;
+    const warnings = async () =>
+      ((await gateway.report()).warnings ?? []).filter((warning) => !warning.startsWith("Another program"));
+    const failuresBefore = failures();
+    run("sysctl", "-w", "net.ipv6.conf.all.disable_ipv6=1");
+    run("wg", "set", name, "listen-port", "51999");
+    run("ip", "-4", "route", "flush", "dev", name, "proto", "71");
+    const route = () => run("ip", "-4", "route", "show", "exact", "100.64.0.0/10", "dev", name);
+    await until("the agent restores the route", () => route() !== "", 20_000);
+    expect(run("wg", "show", name, "listen-port").trim()).toBe("51820");
+    const expected = [expect.stringMatching(/^IPv6 is disabled on this machine.*net.ipv6.conf.all.disable_ipv6=0/)];
+    await until("the agent reports it", async () => (await warnings()).length > 0, 20_000);
+    expect(await warnings()).toEqual(expected);
+    ann.reconnect();
+    await until("traffic flows", () => reaches(app.ipv4), 20_000);
+    const { state, message = "" } = await gateway.apply(world.signed(content(), gateway));
+    expect(state, message).toBe("applied");
+    expect(await reaches(app.ipv4)).toBe(true);
+    expect(failures()).toBe(failuresBefore + 1);
+    run("sysctl", "-w", "net.ipv6.conf.all.disable_ipv6=0");
+    await until("the warning ends", async () => (await warnings()).length === 0, 20_000);
+    expect(run("ip", "-6", "address", "show", "dev", name)).toContain(gateway.addresses.ipv6);
+    expect(run("ip", "-6", "route", "show", "dev", name)).toContain("fd64::/64");
   });
 });

@@ -156,10 +156,14 @@ export class DeviceWorld {
     return ended(this.#controlPlane, "SIGKILL");
   }
 
-  startAgent(): void {
+  /** @param options the folder that the agent has in place of /etc */
+  startAgent({ etc }: { readonly etc?: string } = {}): void {
     const { stateFolder, interfaceName } = this;
     const args = [...fromSource, "device", "run", "--interface", interfaceName, "--state-folder", stateFolder];
-    const agent = this.machine.start(process.execPath, args);
+    // `ip netns exec` gives each program its own mounts.
+    const mount = ["-c", 'mount --bind "$0" /etc && exec "$@"', etc ?? "", process.execPath];
+    const agent =
+      etc === undefined ? this.machine.start(process.execPath, args) : this.machine.start("sh", [...mount, ...args]);
     this.#agent = agent;
     this.log = "";
     agent.stderr?.on("data", (text: Buffer) => {

@@ -77,7 +77,8 @@ export async function runDevice(
   await checkRights(stateFolder, folder.privateKeyFile);
   const releaseFolder = await lockFolder(stateFolder);
   const wireGuard = new WireGuardInterface(interfaceName, programs, folder.privateKeyFile);
-  const tunnel = new Tunnel(wireGuard, programs);
+  // A repair is not a failure: it does not replace the last error.
+  const tunnel = new Tunnel(wireGuard, programs, { log: lines });
   const names = new ResolvedNames();
   const hosts = new HostResolver(clock);
   const drainInterface = new WireGuardInterface(drainInterfaceName(interfaceName), programs, folder.privateKeyFile);
@@ -173,9 +174,9 @@ export async function printDryRun(
   const stored = await folder.configuration();
   if (stored === undefined || !isDeviceConfiguration(stored.content)) return false;
   const programs = printingPrograms(write);
-  const tunnel = new Tunnel(new WireGuardInterface(interfaceName, programs, folder.privateKeyFile), programs, () =>
-    Promise.resolve(true),
-  );
+  const tunnel = new Tunnel(new WireGuardInterface(interfaceName, programs, folder.privateKeyFile), programs, {
+    hasIpv6: () => Promise.resolve(true),
+  });
   const pathTo = ({ endpoint, relays }: { readonly endpoint?: string; readonly relays: readonly string[] }) =>
     endpoint ?? relays[0];
   await tunnel.apply(

@@ -127,6 +127,22 @@ describe("a gateway's agent beside other programs", () => {
     expect(logged("failed to restore")).toBe(3);
   });
 
+  test("reports a machine without IPv6 in one warning", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.problems = { IPv6: "IPv6 is disabled on this machine." };
+    await passChecks(agent, 12);
+    expect((await agent.report()).warnings).toEqual([
+      "IPv6 is disabled on this machine. Until then, devices reach nothing over IPv6 through this gateway.",
+    ]);
+    expect(world.log.filter((line) => line.includes("IPv6"))).toEqual([
+      expect.stringContaining("failed to restore a part of the tunnel; will retry part=IPv6"),
+    ]);
+    kernel.problems = {};
+    await passChecks(agent, 5);
+    expect((await agent.report()).warnings).toEqual([]);
+  });
+
   test("checks the filters every two seconds while a part cannot be restored", async () => {
     const { agent, kernel } = await world.start();
     await agent.applyConfiguration(world.signed(content()));

@@ -3,66 +3,27 @@
  * or a person calls `applyConfiguration` with configurations; the link calls `report` for heartbeats.
  */
 
-import type { Clock } from "@gatehouse/agent-core/clock";
 import { ConfigurationHolder } from "@gatehouse/agent-core/configuration/configuration-holder";
 import { expectedSigner, rotatedTrust } from "@gatehouse/agent-core/configuration/pinned-trust";
-import { errorMessage, type Log } from "@gatehouse/agent-core/log";
+import { errorMessage } from "@gatehouse/agent-core/log";
 import { SerialQueue } from "@gatehouse/agent-core/serial-queue";
-import type { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent, SignedConfiguration } from "@gatehouse/agent-protocol/gateway/configuration";
-import type { FailureReason, PeerReport } from "@gatehouse/agent-protocol/gateway/frames";
+import type { FailureReason } from "@gatehouse/agent-protocol/gateway/frames";
 import type { ConfigurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
-import type { RuntimeCopy } from "./configuration/runtime-copy.ts";
-import type { StateFolder } from "./configuration/state-folder.ts";
+import type { AgentParts, Outcome, Report } from "./agent-parts.ts";
 import { readStoredState, type StoredState } from "./configuration/stored-state.ts";
 import { contentAt, endedDevices } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
-import { closedTable, type ForwardingSettings } from "./enforcement/base-chains.ts";
+import { closedTable } from "./enforcement/base-chains.ts";
+import { otherGatewayText } from "./enforcement/device-route.ts";
 import { changesAt, type Enforced, enforcedAt, enforcedFrom, limitedBy } from "./enforcement/enforced.ts";
-import type { Kernel } from "./enforcement/kernel.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
 import { withNames } from "./enforcement/traffic-rules.ts";
-import type { AnswerFilter } from "./names/answer-filter.ts";
-import type { EndpointHosts } from "./names/endpoint-hosts.ts";
-import type { LearnedNames } from "./names/learned-names.ts";
 import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import { storeWarnings } from "./reports/store-warnings.ts";
-
-/**
- * The result of applying a configuration. After `failed`, the previous configuration is still enforced, without the
- * access that the failed one takes away.
- */
-export type Outcome =
-  | { readonly state: "applied"; readonly configuration: ConfigurationName }
-  | { readonly state: "failed"; readonly reason: FailureReason; readonly message: string };
-
-/** The state that heartbeats report. */
-export interface Report {
-  /** The configuration that is enforced completely; null: none. */
-  readonly enforces: ConfigurationName | null;
-  /** The share of the processors in use, 0 to 1. */
-  readonly load: number;
-  readonly peers: readonly PeerReport[];
-  /** Problems that do not prevent enforcement, for people. */
-  readonly warnings: readonly string[];
-}
-
-interface AgentParts {
-  readonly kernel: Pick<Kernel, keyof Kernel>;
-  readonly wireGuard: Pick<WireGuardInterface, "name" | "exists" | "livePeers">;
-  readonly forwarding: ForwardingSettings;
-  readonly folder: StateFolder;
-  readonly copy: RuntimeCopy;
-  readonly names: LearnedNames;
-  readonly filter: AnswerFilter;
-  readonly hosts: EndpointHosts;
-  readonly warnings: () => readonly string[];
-  readonly clock: Clock;
-  readonly log: Log;
-}
 
 /** The interval of retries after the kernel refused a change. */
 const retryMs = 5_000;
@@ -87,6 +48,8 @@ export class Agent {
   #checks = 0;
   /** Another program changed the filters, and the kernel refused to restore them. */
   #isOpen = false;
+  /** The interface of another gateway agent that has the route to devices. All traffic is dropped then. */
+  #rival: string | undefined;
   readonly #repairs: Repairs;
   /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
   #mustRetry = false;
@@ -167,6 +130,7 @@ export class Agent {
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
       warnings: [
+        ...(this.#rival === undefined ? [] : [otherGatewayText(this.#rival)]),
         ...storeWarnings(this.#holder),
         ...this.#parts.warnings(),
         ...this.#repairs.problems(),
@@ -179,7 +143,7 @@ export class Agent {
   /** The configuration that is enforced completely; undefined if none. */
   get enforces(): ConfigurationName | undefined {
     const enforced = this.#enforced;
-    return enforced === undefined || enforced.isLimited || this.#isOpen
+    return enforced === undefined || enforced.isLimited || this.#isOpen || this.#rival !== undefined
       ? undefined
       : nameOf(enforced.configuration.envelope.header);
   }
@@ -219,10 +183,10 @@ export class Agent {
     });
   }
 
-  /** Devices whose sessions have ended are not peers. */
-  #tunnel(content: ConfigurationContent): Promise<void> {
+  /** Devices whose sessions have ended are not peers. Without the route to devices, the tunnel stays as it is. */
+  async #tunnel(content: ConfigurationContent): Promise<void> {
     const { kernel, clock } = this.#parts;
-    return kernel.tunnel(contentAt(content, clock.now()));
+    if (this.#rival === undefined) await kernel.tunnel(contentAt(content, clock.now()));
   }
 
   /** Adds a listener. It receives the content after each change, and undefined when the configuration expires. */
@@ -312,6 +276,8 @@ export class Agent {
   async #enforce(configuration: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
     const { kernel, clock, forwarding } = this.#parts;
     const { content } = configuration;
+    await this.#checkRoute();
+    if (this.#rival !== undefined) throw new Error(otherGatewayText(this.#rival));
     const enforced = enforcedFrom(configuration, forwarding, clock.now());
     const state = this.#table(enforced);
     await kernel.checkFilters(state);
@@ -352,7 +318,12 @@ export class Agent {
       log("failed to restore the previous tunnel; will retry", { err, retryMs });
     }
     this.#setTimer();
-    if (this.#enforced !== previous) await this.#holder.notify(this.content);
+    if (this.#enforced !== previous) await this.#holder.notify(this.#served);
+  }
+
+  /** The content that devices can use; undefined: everything is dropped. */
+  get #served(): ConfigurationContent | undefined {
+    return this.#rival === undefined ? this.content : undefined;
   }
 
   async #filtersOf(enforced: Enforced): Promise<void> {
@@ -375,8 +346,13 @@ export class Agent {
     await this.#filtersOf(enforced);
   }
 
-  /** Returns the desired table for the addresses that names and hosts have now. */
-  #table({ policy, content }: Enforced): NftState {
+  /** Returns the desired table. */
+  #table(enforced: Enforced): NftState {
+    return this.#rival === undefined ? this.#openTable(enforced) : closedTable(this.#parts.wireGuard.name);
+  }
+
+  /** Returns the table for the addresses that names and hosts have now. It drops everything after the expiry. */
+  #openTable({ policy, content }: Enforced): NftState {
     const { names, filter, hosts } = this.#parts;
     const named = names.named(content, filter.forFilters(content));
     return withNames(policy, content, named, (host) => hosts.addressesOf(host));
@@ -461,19 +437,20 @@ export class Agent {
 
   /** Restores what other programs removed. The filters come first: without them, all traffic passes. */
   async #check(): Promise<void> {
-    const { kernel, wireGuard, log } = this.#parts;
+    const { kernel, wireGuard, clock, log } = this.#parts;
     if (this.#isStopped) return;
     if (this.#isOpen || !(await kernel.hasFilters())) {
       await this.#restoreFilters();
-      this.#repairs.record("filters");
-      if (this.#isOpen && this.#enforced !== undefined) await this.#holder.notify(this.#enforced.content);
+      this.#repairs.recordFilters();
+      if (this.#isOpen && this.#served !== undefined) await this.#holder.notify(this.#served);
       this.#isOpen = false;
       log("restored the filters, which another program changed, for example with nft flush ruleset");
     }
+    await this.#checkRoute();
     const enforced = this.#enforced;
     this.#checks += 1;
     if (enforced === undefined) {
-      this.#repairs.forgetProblems();
+      this.#repairs.clearProblems();
       if (this.#checks * checkMs < retryMs) return;
       this.#checks = 0;
       if (this.#stored !== undefined) await this.#resume(this.#stored);
@@ -485,6 +462,34 @@ export class Agent {
     this.#checks = 0;
     const { configuration, content } = enforced;
     if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
-    await this.#repairs.perform(kernel.repairTunnel(contentAt(content, this.#parts.clock.now())), log);
+    if (this.#rival !== undefined) return;
+    await this.#repairs.record(kernel.repairTunnel(contentAt(content, clock.now())), log);
+  }
+
+  /**
+   * Drops all traffic while another gateway agent has the route to devices. Answers to this tenant's devices would
+   * otherwise reach devices of the other agent that have the same addresses. Nothing is lost: without the route, no
+   * device gets an answer. Taking the route would do the same to the other agent, which would take it back.
+   */
+  async #checkRoute(): Promise<void> {
+    const { kernel, wireGuard, clock, log } = this.#parts;
+    const [former, rival] = [this.#rival, await kernel.otherGateway()];
+    if (rival === former) return;
+    if (rival !== undefined) {
+      await kernel.filter(closedTable(wireGuard.name));
+      await kernel.endConnections();
+      this.#rival = rival;
+      log("another gateway agent has the route to devices; dropping all traffic", { interface: rival });
+      if (former === undefined) await this.#holder.notify(undefined);
+      return;
+    }
+    const enforced = this.#enforced;
+    if (enforced !== undefined) {
+      await kernel.tunnel(contentAt(enforced.content, clock.now()));
+      await kernel.filter(this.#openTable(enforced));
+    }
+    this.#rival = undefined;
+    log("no other gateway agent has the route to devices any more", { interface: former });
+    if (enforced !== undefined) await this.#holder.notify(enforced.content);
   }
 }

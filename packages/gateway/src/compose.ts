@@ -11,6 +11,7 @@ import { WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-in
 import { Agent } from "./agent.ts";
 import { RuntimeCopy } from "./configuration/runtime-copy.ts";
 import { StateFolder } from "./configuration/state-folder.ts";
+import { DeviceRoute } from "./enforcement/device-route.ts";
 import { Kernel } from "./enforcement/kernel.ts";
 import { AnswerFilter, machineAddresses } from "./names/answer-filter.ts";
 import { DnsServer } from "./names/dns-server.ts";
@@ -35,7 +36,7 @@ export interface AgentSettings {
 export interface ComposedAgent {
   readonly agent: Agent;
   readonly folder: StateFolder;
-  /** Must be called before the agent starts. @throws Error if the interface belongs to another program */
+  /** Must be called before the agent starts. @throws Error if the interface or its route belongs to another program */
   checkInterface(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -83,6 +84,7 @@ export function composeAgent({
   const endpoints = new EndpointFollower({ hosts, moved: () => agent.endpointsMoved(), clock: systemClock, log });
   const dns = new DnsServer({
     content: () => agent.content,
+    hasIpv6: () => kernel.hasIpv6,
     names,
     filter,
     usedAddresses: () => kernel.usedNames(),
@@ -104,6 +106,7 @@ export function composeAgent({
     checkInterface: async () => {
       const { publicKey, formerKeys } = await folder.keys();
       await wireGuard.checkOwn(publicKey, formerKeys);
+      await new DeviceRoute(interfaceName, programs).checkFree();
     },
     stop: async () => {
       endpoints.stop();

@@ -25,6 +25,8 @@ export async function dryRun(
     new WireGuardInterface(forwarding.interfaceName, programs, "wireguard.key"),
     programs,
     hosts,
+    undefined,
+    () => Promise.resolve(undefined),
   );
   const policy = policyPart(forwarding, content, now, envelope.header.expiresAt);
   await kernel.filter(withNames(policy, content, new Map(), (host) => hosts.addressesOf(host)));

@@ -1,8 +1,9 @@
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkRights, writePrivateFile } from "./private-file.ts";
+import { checkRights, readIfExists, writePrivateFile } from "./private-file.ts";
 
 let folder: string;
 let key: string;
@@ -43,4 +44,21 @@ test("a failed write names the file, and leaves nothing", async () => {
   await mkdir(occupied);
   await expect(writePrivateFile(occupied, "{}")).rejects.toThrow(`rename '${occupied}' -> '${occupied}'`);
   expect((await readdir(folder)).sort()).toEqual(["occupied", "wireguard.key"]);
+});
+
+test("a file is read, also behind a link, and a missing one is undefined", async () => {
+  const link = path.join(folder, "link");
+  await symlink(key, link);
+  expect(await readIfExists(key)).toBe("key");
+  expect(await readIfExists(link)).toBe("key");
+  expect(await readIfExists(path.join(folder, "missing"))).toBeUndefined();
+});
+
+test("anything else in place of a file is an error, and no read waits for a writer", async () => {
+  const fifo = path.join(folder, "fifo");
+  execFileSync("mkfifo", [fifo]);
+  await mkdir(path.join(folder, "folder"));
+  for (const other of [fifo, path.join(folder, "folder"), "/dev/zero"]) {
+    await expect(readIfExists(other)).rejects.toThrow(`${other} is not a regular file`);
+  }
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { open, readFile, rename, rm, stat } from "node:fs/promises";
+import { constants } from "node:fs";
+import { type FileHandle, open, rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
 /**
@@ -59,12 +60,20 @@ export function octal(mode: number): string {
   return (mode & 0o777).toString(8).padStart(4, "0");
 }
 
-/** @returns undefined if the file does not exist */
+/** @returns undefined if the file does not exist @throws Error if it is not a regular file */
 export async function readIfExists(path: string): Promise<string | undefined> {
+  let file: FileHandle;
   try {
-    return await readFile(path, "utf8");
+    // Opening a FIFO would otherwise wait for a writer.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (error) {
     if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
     throw error;
+  }
+  try {
+    if (!(await file.stat()).isFile()) throw new Error(`${path} is not a regular file. Delete it.`);
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
   }
 }

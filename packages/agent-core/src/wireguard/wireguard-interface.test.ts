@@ -246,12 +246,56 @@ describe("changes of peers and routes", () => {
     expect(await wireGuard.setPeers(wanted)).toBe(true);
     machine.peers = [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32"), livePeer("three", "10.0.0.3/32")];
     expect(await wireGuard.setPeers(wanted)).toBe(true);
+    machine.peers = [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32")];
+    await wireGuard.remove();
+    machine.peers = [];
+    // The agent itself removed the interface.
+    expect(await wireGuard.setPeers(wanted)).toBe(false);
     // The agent's own changes: a peer is removed, and another one moves.
     machine.peers = [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32")];
     const moved = new Map([["one", { endpoint, allowedIps: ["10.0.0.7/32"] }]]);
     expect(await wireGuard.setPeers(moved)).toBe(false);
     expect(await wireGuard.setRoutes(["10.0.0.0/8", "10.1.0.0/16"])).toBe(false);
     expect(await wireGuard.setRoutes(["10.0.0.0/8", "10.1.0.0/16"])).toBe(true);
+  });
+
+  test("a preshared key that another program set is removed and reported, and nothing else changes", async () => {
+    const withKey = (key: string, block: string) => livePeer(key, block).replace("(none)", own);
+    const machine = { peers: [livePeer("one", "10.0.0.1/32"), livePeer("two", "10.0.0.2/32")] };
+    const { wireGuard, changes } = machineWith(machine);
+    const wanted = new Map([
+      ["one", { endpoint: undefined, allowedIps: ["10.0.0.1/32"] }],
+      ["two", { endpoint: undefined, allowedIps: ["10.0.0.2/32"] }],
+    ]);
+    await wireGuard.setPeers(wanted);
+    expect(changes).toEqual([]);
+    machine.peers = [livePeer("one", "10.0.0.1/32"), withKey("two", "10.0.0.2/32")];
+    expect(await wireGuard.setPeers(wanted)).toBe(true);
+    const input = ["[Peer]", `PresharedKey = ${"A".repeat(43)}=`, "AllowedIPs = 10.0.0.2/32", "PublicKey = two", ""];
+    expect(changes).toEqual([{ command: ["wg", "addconf", "wg0", "/dev/stdin"], input: input.join("\n") }]);
+    // It may have been set before the agent started.
+    const { wireGuard: next, changes: first } = machineWith(machine);
+    expect(await next.setPeers(wanted)).toBe(false);
+    expect(first).toHaveLength(1);
+  });
+
+  test("a family that the machine refuses does not affect the other one", async () => {
+    for (const refused of ["-4", "-6"]) {
+      const changes: string[] = [];
+      const programs: ProgramRunner = {
+        read: async () => "",
+        change: async (program, args, input = "") => {
+          if (args.includes(refused)) throw new ProgramFailure(program, args, "Permission denied");
+          changes.push(input);
+        },
+        start: () => Promise.reject(new Error("nothing is to be started")),
+      };
+      const wireGuard = new WireGuardInterface("wg0", programs, "wireguard.key");
+      await expect(wireGuard.setAddresses(["100.64.0.1/32", "fd64::1/128"])).rejects.toThrow("Permission denied");
+      await expect(wireGuard.setRoutes(["100.64.0.0/10", "fd64::/64"])).rejects.toThrow("Permission denied");
+      const [address, route] = refused === "-4" ? ["fd64::1/128", "fd64::/64"] : ["100.64.0.1/32", "100.64.0.0/10"];
+      expect(changes).toEqual([expect.stringContaining(address), expect.stringContaining(route)]);
+    }
   });
 
   test("an address that another program changed is reported, and a link that is up is not changed", async () => {

@@ -4,6 +4,7 @@ import type { ConfigurationContent, Peer } from "@gatehouse/agent-protocol/gatew
 import { errorMessage } from "../log.ts";
 import { inputFile, ProgramFailure, type ProgramRunner } from "../system/program-runner.ts";
 import { differenceOf, sameBlocks } from "./block-lists.ts";
+import { type Family, jsonList, kernelRoutes } from "./kernel-routes.ts";
 import { publicKeyIn } from "./wireguard-key.ts";
 
 /** Leaves room for WireGuard's header in a packet of 1,500 bytes over IPv6. */
@@ -17,6 +18,8 @@ const removedPerCall = 500;
 export interface LivePeer {
   readonly endpoint: string | undefined;
   readonly allowedIps: readonly string[];
+  /** Another program set a preshared key. The agent sets none. */
+  readonly hasPresharedKey?: true;
   /** Milliseconds since 1970. */
   readonly lastHandshake: number | undefined;
   readonly receivedBytes: number;
@@ -108,12 +111,13 @@ export class WireGuardInterface {
     const dump = await this.#programs.read("wg", ["show", this.name, "dump"]);
     const peers = new Map<string, LivePeer>();
     for (const line of dump.split("\n").slice(1)) {
-      const [key, , endpoint, allowedIps = "", handshake, received, sent] = line.split("\t");
+      const [key, presharedKey, endpoint, allowedIps = "", handshake, received, sent] = line.split("\t");
       if (key === undefined || key === "") continue;
       const handshakeS = Number(handshake);
       peers.set(key, {
         endpoint: endpoint === "(none)" ? undefined : endpoint,
         allowedIps: allowedIps === "(none)" ? [] : allowedIps.split(","),
+        ...(presharedKey === "(none)" ? {} : { hasPresharedKey: true }),
         lastHandshake: handshakeS > 0 ? handshakeS * 1000 : undefined,
         receivedBytes: Number(received),
         sentBytes: Number(sent),
@@ -175,10 +179,11 @@ export class WireGuardInterface {
       const known = live.get(key);
       const lastSet = last?.get(key);
       const hasMoved = endpoint !== undefined && (known === undefined || lastSet?.endpoint !== endpoint);
-      const isIntact = known !== undefined && sameBlocks(known.allowedIps, allowedIps);
+      const hasPresharedKey = known?.hasPresharedKey === true;
+      const isIntact = known !== undefined && !hasPresharedKey && sameBlocks(known.allowedIps, allowedIps);
       if (isIntact && !hasMoved) continue;
       if (!isIntact && lastSet !== undefined && sameBlocks(lastSet.allowedIps, allowedIps)) isRepair = true;
-      sections.push(peerSection(key, hasMoved ? endpoint : undefined, allowedIps));
+      sections.push(peerSection(key, { endpoint: hasMoved ? endpoint : undefined, allowedIps, hasPresharedKey }));
     }
     // The input, unlike an argument, can have any number of blocks. It has no secrets.
     if (sections.length > 0) await this.#programs.change("wg", ["addconf", this.name, inputFile], sections.join(""));
@@ -202,7 +207,7 @@ export class WireGuardInterface {
     const link = `dev ${this.name}`;
     const isSame = this.#addresses !== undefined && sameBlocks(this.#addresses, addresses);
     let isRepair = false;
-    for (const family of ["-4", "-6"] as const) {
+    await forEachFamily(async (family) => {
       const known = await this.#knownAddresses(family);
       const address = differenceOf(known.addresses, addresses.filter(isOfFamily(family)));
       const lines = address.removed.map((text) => `address del ${text} ${link}`);
@@ -213,7 +218,7 @@ export class WireGuardInterface {
       if (family === "-4" && !known.isUp) lines.push(`link set ${link} mtu ${mtuBytes} up`);
       isRepair ||= isSame && lines.length > 0 && (known.addresses.length > 0 || address.missing.length > 0);
       await this.#change(family, lines);
-    }
+    });
     this.#addresses = addresses;
     return isRepair;
   }
@@ -229,27 +234,32 @@ export class WireGuardInterface {
     const last = this.#routes.get(table);
     const isSame = last !== undefined && sameBlocks(last, blocks);
     let isRepair = false;
-    for (const family of ["-4", "-6"] as const) {
+    await forEachFamily(async (family) => {
       const route = differenceOf(await this.#knownRoutes(family, table), blocks.filter(isOfFamily(family)));
       isRepair ||= isSame && route.removed.length + route.missing.length > 0;
       await this.#change(family, [
         ...route.removed.map((text) => `route del ${text} ${own}`),
         ...route.missing.map((text) => `route replace ${text} ${own}`),
       ]);
-    }
+    });
     this.#routes.set(table, blocks);
     return isRepair;
   }
 
   /** Deletes the interface with its peers, addresses and routes, if it exists. */
   async remove(): Promise<void> {
+    this.#peers = undefined;
+    this.#wasKeySet = false;
+    this.#port = undefined;
+    this.#addresses = undefined;
+    this.#routes.clear();
     if (!(await this.exists())) return;
     await this.#programs.change("ip", ["link", "delete", "dev", this.name]);
     // wireguard-go exits shortly after its interface. Until then, the name is taken.
     for (let attempt = 0; attempt < startAttempts && (await this.exists()); attempt++) await pause(startPauseMs);
   }
 
-  async #change(family: "-4" | "-6", lines: readonly string[]): Promise<void> {
+  async #change(family: Family, lines: readonly string[]): Promise<void> {
     if (lines.length > 0) await this.#programs.change("ip", [family, "-batch", "-"], `${lines.join("\n")}\n`);
   }
 
@@ -279,7 +289,7 @@ export class WireGuardInterface {
   }
 
   /** Reads the addresses of a family, and whether the link is up with the right MTU. */
-  async #knownAddresses(family: "-4" | "-6"): Promise<{ readonly addresses: string[]; readonly isUp: boolean }> {
+  async #knownAddresses(family: Family): Promise<{ readonly addresses: string[]; readonly isUp: boolean }> {
     const output = await this.#programs.read("ip", [
       "-json",
       family,
@@ -298,17 +308,9 @@ export class WireGuardInterface {
     return { addresses, isUp };
   }
 
-  async #knownRoutes(family: "-4" | "-6", table: string): Promise<string[]> {
-    const args = ["-json", family, "route", "show", "table", table, "dev", this.name, "proto", routeProtocol];
-    let output: string;
-    try {
-      output = await this.#programs.read("ip", args);
-    } catch (error) {
-      // The command fails for a table without routes.
-      if (error instanceof ProgramFailure && error.message.includes("table does not exist")) return [];
-      throw error;
-    }
-    const routes = jsonList(output) as { dst: string }[]; // the JSON output of ip
+  async #knownRoutes(family: Family, table: string): Promise<string[]> {
+    const selector = ["table", table, "dev", this.name, "proto", routeProtocol];
+    const routes = await kernelRoutes(this.#programs, family, selector);
     return routes.map(({ dst }) => (dst === "default" ? (family === "-4" ? "0.0.0.0/0" : "::/0") : dst));
   }
 }
@@ -337,15 +339,24 @@ export function tunnelBlocks({ settings, peers }: ConfigurationContent): readonl
   return [...new Set([...settings.interface.pools, ...networks])];
 }
 
+interface PeerChange extends WantedPeer {
+  /** Whether the peer has a preshared key, which is to be removed. */
+  readonly hasPresharedKey: boolean;
+}
+
+/** The key of zeros, which removes a preshared key. */
+const noPresharedKey = `${"A".repeat(43)}=`;
+
 /**
  * Returns a peer in the syntax of `wg addconf`, which replaces the allowed IPs of the peer. The key comes last: `wg`
  * refuses a peer without a key, and thus an input that ends within a peer.
  *
- * @param endpoint undefined: the endpoint does not change
+ * @param peer its endpoint is undefined if it does not change
  */
-function peerSection(key: string, endpoint: string | undefined, allowedIps: readonly string[]): string {
+function peerSection(key: string, { endpoint, allowedIps, hasPresharedKey }: PeerChange): string {
   return [
     "[Peer]",
+    ...(hasPresharedKey ? [`PresharedKey = ${noPresharedKey}`] : []),
     ...(endpoint === undefined ? [] : [`Endpoint = ${endpoint}`, "PersistentKeepalive = 25"]),
     // wg refuses an empty list.
     ...(allowedIps.length === 0 ? [] : [`AllowedIPs = ${allowedIps.join(", ")}`]),
@@ -353,9 +364,11 @@ function peerSection(key: string, endpoint: string | undefined, allowedIps: read
   ].join("\n");
 }
 
-const isOfFamily = (family: "-4" | "-6") => (text: string) => text.includes(":") === (family === "-6");
+const isOfFamily = (family: Family) => (text: string) => text.includes(":") === (family === "-6");
 
-function jsonList(output: string): unknown[] {
-  const value: unknown = output.trim() === "" ? [] : JSON.parse(output);
-  return Array.isArray(value) ? value : [];
+/** Calls the work for both families. A failure of one does not affect the other one. @throws the first error */
+async function forEachFamily(work: (family: Family) => Promise<void>): Promise<void> {
+  const results: PromiseSettledResult<void>[] = [];
+  for (const family of ["-4", "-6"] as const) results.push(...(await Promise.allSettled([work(family)])));
+  for (const result of results) if (result.status === "rejected") throw result.reason;
 }

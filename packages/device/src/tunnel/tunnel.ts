@@ -1,5 +1,6 @@
 /** The device's tunnel in the machine: a WireGuard interface, its routes, and the rules that select them. */
 import { readFile } from "node:fs/promises";
+import type { Log } from "@gatehouse/agent-core/log";
 import type { ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
 import type { LivePeer, WireGuardInterface } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import { everythingTable, packetMark, RoutingRules, tunnelTable } from "./routing-rules.ts";
@@ -9,8 +10,14 @@ export class Tunnel {
   readonly #wireGuard: WireGuardInterface;
   readonly #rules: RoutingRules;
   readonly #hasIpv6: () => Promise<boolean>;
+  readonly #log: Log;
 
-  constructor(wireGuard: WireGuardInterface, programs: ProgramRunner, hasIpv6 = machineHasIpv6) {
+  constructor(
+    wireGuard: WireGuardInterface,
+    programs: ProgramRunner,
+    { hasIpv6 = machineHasIpv6, log = () => {} }: { hasIpv6?: () => Promise<boolean>; log?: Log } = {},
+  ) {
+    this.#log = log;
     this.#wireGuard = wireGuard;
     this.#rules = new RoutingRules(programs);
     this.#hasIpv6 = hasIpv6;
@@ -41,7 +48,8 @@ export class Tunnel {
     const wanted = (await this.#hasIpv6()) ? given : withoutIpv6(given);
     await this.#wireGuard.ensure();
     await this.#wireGuard.setKey(packetMark);
-    await this.#wireGuard.setPeers(wanted.peers);
+    const isRepair = await this.#wireGuard.setPeers(wanted.peers);
+    if (isRepair) this.#log("restored peers, which another program changed", { interface: this.#wireGuard.name });
     await this.#wireGuard.setAddresses(wanted.addresses);
     await this.#rules.set(wanted, async () => {
       await this.#wireGuard.setRoutes(

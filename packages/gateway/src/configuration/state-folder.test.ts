@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -22,4 +23,11 @@ test.each(["{", "null", "{}", '{"signingKey": "short"}'])(
 
 test("a new folder has no pinned key", async () => {
   expect(await new StateFolder(folder).trust()).toBeUndefined();
+});
+
+test("a FIFO in place of the configuration is a problem, and nobody waits for its writer", async () => {
+  const fifo = path.join(folder, "configuration.json");
+  execFileSync("mkfifo", [fifo]);
+  const problem = expect.stringContaining(`${fifo} is not a regular file`);
+  expect(await new StateFolder(folder).configuration()).toEqual({ problem });
 });

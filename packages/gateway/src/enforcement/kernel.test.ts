@@ -11,7 +11,8 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { EndpointHosts } from "../names/endpoint-hosts.ts";
 import { content } from "../testing/agent-world.ts";
 import { Forwarding } from "./forwarding.ts";
-import { Kernel, type PartRepair } from "./kernel.ts";
+import { Kernel } from "./kernel.ts";
+import type { PartRepair } from "./tunnel-parts.ts";
 
 let folder: string;
 let file: string;
@@ -20,6 +21,11 @@ const live = { exists: true, key: "(none)", port: "0" };
 /** Commands that the machine refuses, by a word in them. */
 const refused = new Map<string, string>();
 let forwards: string;
+const flushed: string[] = [];
+/** The interface of another gateway agent that has the route to devices. */
+let other: string | undefined;
+/** Why the machine has no IPv6. */
+let obstacle: string | undefined;
 let kernel: Kernel;
 
 beforeEach(async () => {
@@ -31,6 +37,8 @@ beforeEach(async () => {
     await writeFile(join(folder, "net", family, "conf/all/forwarding"), "0");
   }
   refused.clear();
+  obstacle = undefined;
+  other = undefined;
   live.exists = true;
   const refuse = (program: string, args: readonly string[]) => {
     for (const [word, why] of refused) if (args.includes(word)) throw new ProgramFailure(program, args, why);
@@ -38,12 +46,15 @@ beforeEach(async () => {
   const programs: ProgramRunner = {
     read: async (program, args) => {
       if (program === "wg" && !live.exists) throw new ProgramFailure(program, args, "No such device");
+      if (program === "nft") return `table inet gatehouse-${other}\n`;
+      if (args.includes("exact")) return other === undefined ? "" : JSON.stringify([{ dev: other }]);
       if (args.includes("dump")) refuse(program, args);
       if (args.includes("dump")) return `(none)\t${live.key}\t${live.port}\toff\n`;
       return args.includes("public-key") ? `${live.key}\n` : args.includes("listen-port") ? `${live.port}\n` : "";
     },
     change: async (program, args) => {
       refuse(program, args);
+      if (program === "conntrack") flushed.push(args.join(" "));
       if (args.includes("add")) Object.assign(live, { exists: true, key: "(none)", port: "0" });
       if (args.includes("private-key")) live.key = await publicKeyOf(file);
       if (args.includes("listen-port")) live.port = args[3] ?? "";
@@ -56,9 +67,9 @@ beforeEach(async () => {
     if (refused.has("forwarding")) throw new Error("EROFS: read-only file system");
     await writeFile(path, text);
   };
-  const forwarding = new Forwarding(folder, writeSetting);
+  const forwarding = new Forwarding("gh0", folder, writeSetting);
   const hosts = new EndpointHosts(new HostResolver(new StoppedClock()));
-  kernel = new Kernel(new WireGuardInterface("gh0", programs, file), programs, hosts, forwarding);
+  kernel = new Kernel(new WireGuardInterface("gh0", programs, file), programs, hosts, forwarding, async () => obstacle);
   await kernel.forward();
   await kernel.tunnel(content());
 });
@@ -148,4 +159,45 @@ test("a configuration is refused if forwarding is disabled and cannot be enabled
   await writeFile(forwards, "0");
   refused.set("forwarding", "");
   await expect(kernel.forward()).rejects.toThrow("sysctl -w net.ipv4.conf.all.forwarding=1");
+});
+
+test("needs only IPv4 on a machine without IPv6, and reports that until IPv6 is enabled", async () => {
+  refused.set("-6", "RTNETLINK answers: Permission denied");
+  await expect(kernel.tunnel(content())).rejects.toThrow("Permission denied");
+  obstacle = "IPv6 is disabled on this machine.";
+  await rm(join(folder, "net/ipv6"), { recursive: true });
+  await kernel.forward();
+  await kernel.tunnel(content());
+  expect(kernel.hasIpv6).toBe(false);
+  const reported = { part: "IPv6", problem: obstacle };
+  expect(await repairs()).toEqual([reported]);
+  Object.assign(live, { key: "another", port: "51999" });
+  await writeFile(forwards, "0");
+  const others = ["private key", "listen port", "forwarding"].map((part) => ({ part }));
+  expect(await repairs()).toEqual([reported, ...others]);
+  expect(await repairs()).toEqual([reported]);
+  refused.clear();
+  obstacle = undefined;
+  await mkdir(join(folder, "net/ipv6/conf/all"), { recursive: true });
+  await writeFile(join(folder, "net/ipv6/conf/all/forwarding"), "1");
+  expect(await repairs()).toEqual([]);
+  expect(kernel.hasIpv6).toBe(true);
+});
+
+test("does not take the route to devices from another gateway agent", async () => {
+  other = "gh1";
+  await expect(kernel.tunnel(content())).rejects.toThrow("the interface gh1 of another gateway agent");
+  const parts: PartRepair[] = [];
+  for await (const repair of kernel.repairTunnel(content())) parts.push(repair);
+  expect(parts.filter(({ part }) => part === "routes")).toEqual([
+    { part: "routes", problem: expect.stringContaining("gh1") },
+  ]);
+});
+
+test("ends the connections of devices", async () => {
+  flushed.length = 0;
+  await kernel.endConnections();
+  expect(flushed).toEqual(["-D -f ipv4 --orig-src 100.64.0.0/10"]);
+  refused.set("-D", "0 flow entries have been deleted.");
+  await expect(kernel.endConnections()).resolves.toBeUndefined();
 });

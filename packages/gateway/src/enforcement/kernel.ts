@@ -1,8 +1,8 @@
 /** Applies configurations to the kernel: WireGuard, addresses and routes, and one nftables table. */
-
+import { DEVICE_POOL } from "@gatehouse/addresses/special-purpose";
 import { hostAndPort } from "@gatehouse/agent-core/dns/host-resolver";
-import { errorMessage } from "@gatehouse/agent-core/log";
 import { ProgramFailure, type ProgramRunner } from "@gatehouse/agent-core/system/program-runner";
+import { ipv6Obstacle } from "@gatehouse/agent-core/wireguard/ipv6-obstacle";
 import {
   allowedIpsOf,
   tunnelBlocks,
@@ -11,32 +11,23 @@ import {
 } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 import type { EndpointHosts } from "../names/endpoint-hosts.ts";
+import { DeviceRoute, otherGatewayText } from "./device-route.ts";
 import { Forwarding } from "./forwarding.ts";
-import { hasElements, ruleHandles } from "./nft-listing.ts";
+import { countedElements, hasElements, ruleHandles } from "./nft-listing.ts";
 import { type NftState, tableChange, wholeTable } from "./nft-state.ts";
 import { movedRelayPorts } from "./relay-rules.ts";
+import { type PartRepair, resultOf, type Step, type TunnelPart } from "./tunnel-parts.ts";
 
 /** Elements are compared at each check of the rules if there are at most this many, otherwise less often. */
 const elementsPerCheck = 5_000;
-
-/** A part of the tunnel that another program can change or remove. */
-export type TunnelPart = "interface" | "private key" | "listen port" | "peers" | "addresses" | "routes" | "forwarding";
-
-/** A part of the tunnel that another program changed. */
-export interface PartRepair {
-  readonly part: TunnelPart;
-  /** Why the part may still differ; absent if it is restored. */
-  readonly problem?: string;
-}
-
-/** Sets a part of the tunnel. Returns whether another program changed it since the last call. */
-type Step = readonly [part: TunnelPart, set: () => Promise<boolean>];
 
 export class Kernel {
   readonly #wireGuard: WireGuardInterface;
   readonly #programs: ProgramRunner;
   readonly #hosts: EndpointHosts;
   readonly #forwarding: Forwarding;
+  readonly #deviceRoute: DeviceRoute;
+  readonly #ipv6Obstacle: typeof ipv6Obstacle;
   readonly #table: string;
   /** The state of the table; undefined: unknown, so the table is replaced. */
   #filters: NftState | undefined;
@@ -45,6 +36,7 @@ export class Kernel {
   #checks = 0;
   /** Whether the last change of the tunnel succeeded. Otherwise, differences may be remains of the failed one. */
   #isTunnelKnown = false;
+  #hasIpv6 = true;
   /** The parts that were restored when a configuration was applied. The next call of `repairTunnel` reports them. */
   readonly #unreported = new Set<TunnelPart>();
   #flushing: Promise<void> = Promise.resolve();
@@ -55,12 +47,15 @@ export class Kernel {
     wireGuard: WireGuardInterface,
     programs: ProgramRunner,
     hosts: EndpointHosts,
-    forwarding = new Forwarding(),
+    forwarding = new Forwarding(wireGuard.name),
+    obstacle = ipv6Obstacle,
   ) {
+    this.#ipv6Obstacle = obstacle;
     this.#forwarding = forwarding;
     this.#wireGuard = wireGuard;
     this.#programs = programs;
     this.#hosts = hosts;
+    this.#deviceRoute = new DeviceRoute(wireGuard.name, programs);
     this.#table = `gatehouse-${wireGuard.name}`;
   }
 
@@ -88,10 +83,13 @@ export class Kernel {
    */
   async #flushRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
     for (const { family, port } of ports) {
-      const args = ["-D", "-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
-      // The command fails if no entry matches, or if the program is not installed.
-      await this.#programs.change("conntrack", args).catch(() => {});
+      await this.#flush(["-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port]);
     }
+  }
+
+  async #flush(selector: readonly string[]): Promise<void> {
+    // The command fails if no entry matches, or if the program is not installed.
+    await this.#programs.change("conntrack", ["-D", ...selector]).catch(() => {});
   }
 
   /** @throws ProgramFailure if the kernel would refuse these filters */
@@ -160,8 +158,10 @@ export class Kernel {
     const created = await resultOf("interface", () => this.#wireGuard.ensure());
     if (created !== undefined) yield created;
     let isComplete = created?.problem === undefined;
+    const obstacle = await this.#ipv6Obstacle(this.#wireGuard.name);
+    if (obstacle !== undefined) yield { part: "IPv6", problem: obstacle };
     if (isComplete) {
-      for (const [part, set] of this.#steps(content)) {
+      for (const [part, set] of this.#steps(content, obstacle === undefined)) {
         const result = await resultOf(part, set);
         if (result?.problem !== undefined) isComplete = false;
         // A new interface lacks all parts.
@@ -169,7 +169,8 @@ export class Kernel {
         if (result !== undefined && isNews) yield result;
       }
     }
-    const { isRestored, problem } = await this.#forwarding.enable();
+    this.#hasIpv6 = obstacle === undefined;
+    const { isRestored, problem } = await this.#forwarding.enable(this.#hasIpv6);
     if (isRestored) yield { part: "forwarding" };
     if (problem !== undefined) yield { part: "forwarding", problem };
     if (isComplete) this.#isTunnelKnown = true;
@@ -184,8 +185,10 @@ export class Kernel {
     const wasKnown = this.#isTunnelKnown;
     this.#isTunnelKnown = false;
     const isCreated = await this.#wireGuard.ensure();
+    const hasIpv6 = (await this.#ipv6Obstacle(this.#wireGuard.name)) === undefined;
     const changed: TunnelPart[] = [];
-    for (const [part, set] of this.#steps(content)) if (await set()) changed.push(part);
+    for (const [part, set] of this.#steps(content, hasIpv6)) if (await set()) changed.push(part);
+    this.#hasIpv6 = hasIpv6;
     this.#isTunnelKnown = true;
     if (!wasKnown) return;
     for (const part of isCreated ? ["interface" as const] : changed) this.#unreported.add(part);
@@ -193,20 +196,48 @@ export class Kernel {
 
   /** Enables forwarding. @throws Error if the machine does not allow that */
   async forward(): Promise<void> {
-    const { isRestored, problem } = await this.#forwarding.enable();
+    const hasIpv6 = (await this.#ipv6Obstacle(this.#wireGuard.name)) === undefined;
+    const { isRestored, problem } = await this.#forwarding.enable(hasIpv6);
     if (isRestored) this.#unreported.add("forwarding");
     if (problem !== undefined) throw new Error(problem);
   }
+
+  /** Whether the tunnel has its IPv6 addresses, unless the last change of the tunnel failed. */
+  get hasIpv6(): boolean {
+    return this.#hasIpv6;
+  }
+
+  /** Returns the interface of another gateway agent that has the route to devices; undefined if none has it. */
+  otherGateway(): Promise<string | undefined> {
+    return this.#deviceRoute.otherGateway();
+  }
+
+  /**
+   * Flushes the conntrack entries of connections from devices, so that pending answers to them lead nowhere. Filters
+   * cannot drop those answers after another interface got the route to devices.
+   */
+  endConnections(): Promise<void> {
+    return this.#flush(["-f", "ipv4", "--orig-src", DEVICE_POOL]);
+  }
+
+  /** Sets the routes, unless that would take the route to devices from another gateway agent. */
+  async #setRoutes(blocks: readonly string[]): Promise<boolean> {
+    const other = await this.otherGateway();
+    if (other !== undefined) throw new Error(otherGatewayText(other));
+    return this.#wireGuard.setRoutes(blocks);
+  }
+
   /** Returns the parts of an interface in the order in which they are set. */
-  #steps(content: ConfigurationContent): readonly Step[] {
+  #steps(content: ConfigurationContent, hasIpv6: boolean): readonly Step[] {
     const own = content.settings.interface;
     const wireGuard = this.#wireGuard;
+    const usable = (blocks: readonly string[]) => blocks.filter((block) => hasIpv6 || !block.includes(":"));
     return [
       ["private key", () => wireGuard.setPrivateKey()],
       ["listen port", () => wireGuard.setListenPort(own.listenPort)],
       ["peers", () => wireGuard.setPeers(wantedPeers(content, this.#hosts))],
-      ["addresses", () => wireGuard.setAddresses([`${own.ipv4}/32`, `${own.ipv6}/128`])],
-      ["routes", () => wireGuard.setRoutes(tunnelBlocks(content))],
+      ["addresses", () => wireGuard.setAddresses(usable([`${own.ipv4}/32`, `${own.ipv6}/128`]))],
+      ["routes", () => this.#setRoutes(usable(tunnelBlocks(content)))],
     ];
   }
 
@@ -230,15 +261,6 @@ export class Kernel {
   }
 }
 
-/** @returns the part if another program changed it; undefined if it is intact */
-async function resultOf(part: TunnelPart, set: () => Promise<boolean>): Promise<PartRepair | undefined> {
-  try {
-    return (await set()) ? { part } : undefined;
-  } catch (error) {
-    return { part, problem: errorMessage(error) };
-  }
-}
-
 function wantedPeers({ peers }: ConfigurationContent, hosts: EndpointHosts): ReadonlyMap<string, WantedPeer> {
   const wanted = new Map<string, WantedPeer>();
   for (const [ipv4, peer] of Object.entries(peers)) {
@@ -254,24 +276,6 @@ function addressOf(endpoint: string, hosts: EndpointHosts): string | undefined {
   const { 4: ipv4, 6: ipv6 } = hosts.addressesOf(host);
   if (ipv4 !== undefined) return `${ipv4}:${port}`;
   return ipv6 === undefined ? undefined : `[${ipv6}]:${port}`;
-}
-
-/** Returns the packets of each address in a map that nft listed as JSON: `[{ elem: { val, counter } }, verdict]`. */
-function countedElements(listed: string): readonly (readonly [address: string, packets: number])[] {
-  if (listed === "") return [];
-  const { nftables } = JSON.parse(listed) as { readonly nftables: readonly { readonly map?: ListedMap }[] };
-  return nftables.flatMap(({ map }) =>
-    (map?.elem ?? []).flatMap(([{ elem }]) =>
-      elem?.val === undefined ? [] : [[elem.val, elem.counter?.packets ?? 0] as const],
-    ),
-  );
-}
-
-interface ListedMap {
-  readonly elem?: readonly (readonly [
-    { readonly elem?: { readonly val?: string; readonly counter?: { readonly packets?: number } } },
-    unknown,
-  ])[];
 }
 
 /**

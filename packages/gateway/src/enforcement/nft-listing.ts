@@ -112,3 +112,21 @@ function textOf(elements: readonly Element[]): string {
   const hex = (bits: bigint) => formatIpAddress({ version: 6, bits });
   return [...joined.map(({ first, last, verdict }) => `${hex(first)}-${hex(last)} ${verdict}`), ...others].join("\n");
 }
+
+/** Returns the packets of each address in a map that nft listed as JSON: `[{ elem: { val, counter } }, verdict]`. */
+export function countedElements(listed: string): readonly (readonly [address: string, packets: number])[] {
+  if (listed === "") return [];
+  const { nftables } = JSON.parse(listed) as { readonly nftables: readonly { readonly map?: ListedMap }[] };
+  return nftables.flatMap(({ map }) =>
+    (map?.elem ?? []).flatMap(([{ elem }]) =>
+      elem?.val === undefined ? [] : [[elem.val, elem.counter?.packets ?? 0] as const],
+    ),
+  );
+}
+
+interface ListedMap {
+  readonly elem?: readonly (readonly [
+    { readonly elem?: { readonly val?: string; readonly counter?: { readonly packets?: number } } },
+    unknown,
+  ])[];
+}

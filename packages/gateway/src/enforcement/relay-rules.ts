@@ -35,7 +35,7 @@ const newPackets = "20/second burst 200 packets";
 const mostSources = 4_096;
 const noElements: ReadonlyMap<string, string> = new Map();
 
-/** Returns the mark of connections that this agent relays. Every agent on the machine has its own mark. */
+/** Returns the mark of connections that this agent relays. It differs for each interface name. */
 function markOf(interfaceName: string): string {
   const number = createHash("sha256").update(`gatehouse relay ${interfaceName}`).digest().readUInt32BE(0);
   return `0x${((number | 1) >>> 0).toString(16)}`;

@@ -25,7 +25,7 @@ import {
 import { newAgentLink } from "@gatehouse/agent-protocol/link/agent-link";
 import { type ConfigurationName, configurationName } from "@gatehouse/agent-protocol/link/envelope";
 import type { SigningKeyHandover } from "@gatehouse/agent-protocol/link/signing-key-handover";
-import type { Outcome, Report } from "../agent.ts";
+import type { Outcome, Report } from "../agent-parts.ts";
 import type { Trust } from "../configuration/verify-configuration.ts";
 
 /** The agent's methods that the link calls. */

@@ -25,6 +25,7 @@ function serverWith(
     silent,
     filter = noneClosed,
     enforced = content,
+    hasIpv6 = () => true,
   }: {
     refuses?: boolean;
     echoes?: boolean;
@@ -32,6 +33,7 @@ function serverWith(
     silent?: string;
     filter?: AnswerFilter;
     enforced?: ConfigurationContent;
+    hasIpv6?: () => boolean;
   } = {},
 ) {
   const events: string[] = [];
@@ -40,6 +42,7 @@ function serverWith(
   const names = new LearnedNames();
   const server = new DnsServer({
     content: () => enforced,
+    hasIpv6,
     names,
     filter,
     usedAddresses: () => Promise.resolve(used),
@@ -449,6 +452,24 @@ describe("DNS for devices", () => {
       { timeout: waitLimitMs },
     );
     expect(log).toEqual(["failed to serve DNS; will retry", "serving DNS again"]);
+    server.stop();
+  });
+
+  test("is served on the IPv4 address only while the machine has no IPv6", async () => {
+    let hasIpv6 = false;
+    const own = { ...content.settings.interface, ipv4: "127.0.0.1", ipv6: "2001:db8::1" };
+    const enforced = { ...content, settings: { ...content.settings, interface: own } };
+    const { server, clock } = serverWith([record], { enforced, hasIpv6: () => hasIpv6 });
+    await server.follow(enforced);
+    expect(server.problem).toBeUndefined();
+    // The machine of this test never has the address.
+    hasIpv6 = true;
+    const hasProblem = () => {
+      clock.pass(60_000);
+      return server.problem !== undefined;
+    };
+    await vi.waitUntil(hasProblem, { timeout: waitLimitMs });
+    expect(server.problem).toContain("DNS is not served on 127.0.0.1 and 2001:db8::1");
     server.stop();
   });
 });

@@ -58,6 +58,8 @@ const gatherMs = 25;
 interface DnsServerParts {
   /** Returns the enforced content. */
   readonly content: () => ConfigurationContent | undefined;
+  /** Whether the gateway has its IPv6 address; if absent, it has. */
+  readonly hasIpv6?: () => boolean;
   readonly names: LearnedNames;
   readonly filter: AnswerFilter;
   /** Returns the addresses of names that received packets since the previous call. */
@@ -85,6 +87,8 @@ export class DnsServer {
   #gathered: Promise<void> | undefined;
   #questions = 0;
   #bound = "";
+  /** The content whose addresses are served. */
+  #followed: ConfigurationContent | undefined;
   readonly #sockets: DnsSockets;
   #problem: string | undefined;
   #cancelTimer: (() => void) | undefined;
@@ -104,7 +108,8 @@ export class DnsServer {
   /** Listens on the addresses of a configuration, and resolves its exact names. */
   async follow(content: ConfigurationContent | undefined): Promise<void> {
     this.#cache.clear();
-    await this.#bind(content);
+    this.#followed = content;
+    await this.#bind();
     this.#scheduleRefresh();
   }
 
@@ -114,10 +119,10 @@ export class DnsServer {
   }
 
   /** Listens on the configured addresses. A failure does not affect enforcement. */
-  async #bind(content: ConfigurationContent | undefined): Promise<void> {
-    const { port, log } = this.#parts;
-    const own = content?.settings.interface;
-    const addresses = own === undefined ? [] : [own.ipv4, own.ipv6];
+  async #bind(): Promise<void> {
+    const { port, log, hasIpv6 = () => true } = this.#parts;
+    const own = this.#followed?.settings.interface;
+    const addresses = own === undefined ? [] : [own.ipv4, ...(hasIpv6() ? [own.ipv6] : [])];
     const wanted = addresses.join(" ");
     if (wanted === this.#bound) return;
     this.#closeSockets();
@@ -303,9 +308,8 @@ export class DnsServer {
     const reschedule = () => {
       this.#cancelTimer = clock.after((shortestTtlS * 1000) / 2, () => this.#scheduleRefresh());
     };
-    // A port that was in use may be free now.
-    const bound = this.#problem === undefined ? Promise.resolve() : this.#bind(this.#parts.content());
-    bound
+    // A port that was in use may be free now, and IPv6 may have been enabled or disabled.
+    this.#bind()
       .then(() => this.refresh())
       .catch((err: unknown) => log("failed to refresh names; will retry", { err }))
       .finally(reschedule);

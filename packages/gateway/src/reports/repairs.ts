@@ -4,7 +4,7 @@
  */
 import type { Clock } from "@gatehouse/agent-core/clock";
 import type { Log } from "@gatehouse/agent-core/log";
-import type { PartRepair, TunnelPart } from "../enforcement/kernel.ts";
+import type { PartRepair, TunnelPart } from "../enforcement/tunnel-parts.ts";
 
 type RepairedPart = "filters" | TunnelPart;
 
@@ -30,19 +30,18 @@ export class Repairs {
     this.#clock = clock;
   }
 
-  record(part: RepairedPart): void {
-    this.#repairedAt.set(part, this.#clock.now());
+  recordFilters(): void {
+    this.#repairedAt.set("filters", this.#clock.now());
   }
 
-  /** Performs repairs of the tunnel. Records and logs each one, and each part that is newly failing or intact again. */
-  async perform(repairs: AsyncIterable<PartRepair>, log: Log): Promise<void> {
+  /** Records the repairs of a check of the tunnel, and logs them. A problem is logged when it begins and ends. */
+  async record(repairs: AsyncIterable<PartRepair>, log: Log): Promise<void> {
     const problems = new Map<TunnelPart, string>();
     for await (const { part, problem } of repairs) {
-      if (problem !== undefined) problems.set(part, problem);
-      else {
-        this.record(part);
+      if (problem === undefined) {
+        this.#repairedAt.set(part, this.#clock.now());
         log(`restored ${repairText(part)}`, { interface: this.#interfaceName });
-      }
+      } else problems.set(part, problem);
     }
     for (const [part, problem] of problems) {
       if (!this.#problems.has(part)) log("failed to restore a part of the tunnel; will retry", { part, problem });
@@ -53,8 +52,8 @@ export class Repairs {
     this.#problems = problems;
   }
 
-  /** Forgets problems of the tunnel, because nothing is enforced. */
-  forgetProblems(): void {
+  /** Without a configuration, the tunnel has no parts. */
+  clearProblems(): void {
     this.#problems = new Map();
   }
 
@@ -62,6 +61,7 @@ export class Repairs {
   problems(): readonly string[] {
     return Array.from(this.#problems, ([part, problem]) => {
       if (part === "forwarding") return problem;
+      if (part === "IPv6") return `${problem} Until then, devices reach nothing over IPv6 through this gateway.`;
       const name = this.#interfaceName;
       return part === "interface"
         ? `The interface ${name} cannot be created (${problem}).`

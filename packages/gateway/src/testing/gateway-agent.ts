@@ -32,7 +32,7 @@ function processorSeconds(): number {
 }
 
 const [interfaceName = "", stateFolder = "", runtimeFolder = "", signingKey] = process.argv.slice(2);
-const { agent, folder, stop } = composeAgent({
+const { agent, folder, checkInterface, stop } = composeAgent({
   interfaceName,
   stateFolder,
   runtimeFolder,
@@ -42,6 +42,8 @@ const { agent, folder, stop } = composeAgent({
 });
 const answer = (value: unknown) => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
+await folder.publicKey();
+await checkInterface();
 await agent.start(signingKey);
 answer({ publicKey: await folder.publicKey(), enforces: agent.enforces ?? null });
 for await (const line of createInterface({ input: process.stdin })) {

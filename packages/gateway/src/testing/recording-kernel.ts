@@ -1,8 +1,8 @@
 import type { LivePeer } from "@gatehouse/agent-core/wireguard/wireguard-interface";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
 
-import type { PartRepair, TunnelPart } from "../enforcement/kernel.ts";
 import type { NftState } from "../enforcement/nft-state.ts";
+import type { PartRepair, TunnelPart } from "../enforcement/tunnel-parts.ts";
 
 /** A kernel that only records filters and tunnel. */
 export class RecordingKernel {
@@ -13,7 +13,7 @@ export class RecordingKernel {
   /** The error of the next tunnel change, after a part was applied. */
   refusal: string | undefined;
   /** The changes in order. */
-  readonly changes: ("filters" | "tunnel")[] = [];
+  readonly changes: ("filters" | "tunnel" | "connections")[] = [];
 
   async filter(state: NftState): Promise<void> {
     if (state === this.filters) return;
@@ -46,6 +46,19 @@ export class RecordingKernel {
 
   /** Why parts of the tunnel cannot be restored. */
   problems: Partial<Record<TunnelPart, string>> = {};
+
+  readonly hasIpv6 = true;
+
+  /** The interface of another gateway agent that has the route to devices. */
+  rival: string | undefined;
+
+  async otherGateway(): Promise<string | undefined> {
+    return this.rival;
+  }
+
+  async endConnections(): Promise<void> {
+    this.changes.push("connections");
+  }
 
   async *repairTunnel(content: ConfigurationContent): AsyncGenerator<PartRepair> {
     const [isRemoved, repaired] = [this.content === undefined, this.changedParts];

@@ -1,0 +1,25 @@
+/** Whether an interface can have IPv6 addresses. */
+import { join } from "node:path";
+import { readIfExists } from "../state/private-file.ts";
+
+/**
+ * Returns why the interface cannot have IPv6 addresses, for people; undefined: it can.
+ *
+ * @param name an interface. Until it exists, the setting of new interfaces applies
+ * @param root the folder of the kernel's settings, for tests
+ */
+export async function ipv6Obstacle(name: string, root = "/proc/sys"): Promise<string | undefined> {
+  const isDisabled = async (which: string) => {
+    const text = await readIfExists(join(root, "net/ipv6/conf", which, "disable_ipv6"));
+    return text === undefined ? undefined : text.trim() === "1";
+  };
+  const ofAll = await isDisabled("all");
+  if (ofAll === undefined) return "The kernel of this machine does not support IPv6.";
+  const ofInterface = await isDisabled(name);
+  const settings: string[] = ofAll ? ["all"] : [];
+  if (ofInterface === true) settings.push(name);
+  if (ofInterface === undefined && (await isDisabled("default")) === true) settings.push("default");
+  if (settings.length === 0) return undefined;
+  const commands = settings.map((which) => `net.ipv6.conf.${which}.disable_ipv6=0`).join(" ");
+  return `IPv6 is disabled on this machine. To enable it, run: sysctl -w ${commands}`;
+}
