@@ -133,6 +133,18 @@ describe.runIf(hasBrowser)("an administrator", () => {
     await visit.leave();
   });
 
+  test("reads what needs attention as one line, with links in it", async () => {
+    const visit = await given.visit({ width: 1440 });
+    const { page } = visit;
+    await visit.open("/overview");
+    const verdict = region(visit, "Summary").locator(".verdict [data-tone]");
+    const link = verdict.getByRole("link").first();
+    const [line, text] = [await boxOf(verdict), await boxOf(link)];
+    expect(line.height).toBeLessThan(2 * text.height);
+    expect(line.height).toBeLessThan(40);
+    await visit.leave();
+  });
+
   test("reads the whole email address in a question about access at a past time", async () => {
     const visit = await given.visit({ width: 1440 });
     const { page } = visit;
