@@ -135,7 +135,6 @@ describe.runIf(hasBrowser)("an administrator", () => {
 
   test("reads what needs attention as one line, with links in it", async () => {
     const visit = await given.visit({ width: 1440 });
-    const { page } = visit;
     await visit.open("/overview");
     const verdict = region(visit, "Summary").locator(".verdict [data-tone]");
     const link = verdict.getByRole("link").first();
