@@ -24,12 +24,6 @@ const lists = [
   "events",
 ];
 
-/** The measures of an element. The types of the DOM are not part of these tests. */
-interface Sized {
-  readonly scrollWidth: number;
-  readonly clientWidth: number;
-}
-
 const boxOf = async (part: Locator) => (await part.boundingBox()) ?? expect.fail("the part is not on the screen");
 
 describe.runIf(hasBrowser)("an administrator", () => {
@@ -130,22 +124,6 @@ describe.runIf(hasBrowser)("an administrator", () => {
     expect(time.y).toBeGreaterThan(verb.y + verb.height);
     expect(time.x).toBe(person.x);
     expect(time.width).toBeGreaterThan(person.width - 20);
-    await visit.leave();
-  });
-
-  test("reads the whole email address in a question about access at a past time", async () => {
-    const visit = await given.visit({ width: 1440 });
-    const { page } = visit;
-    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-05@example.com");
-    await visit.open(
-      `/access?user=${body.data[0].id}&resource=${await given.idOf("resources", "Wiki")}&at=2041-11-28T10:00:00Z`,
-    );
-    const person = page.getByRole("combobox", { name: "User" });
-    await expect.poll(() => person.inputValue()).toBe("engineer-05@example.com");
-    const hidden = await person.evaluate((field: Sized) => field.scrollWidth - field.clientWidth);
-    expect(hidden).toBe(0);
-    const time = await boxOf(page.getByRole("button", { name: /^at 28 Nov 2041/ }));
-    expect(time.y).toBe((await boxOf(person)).y);
     await visit.leave();
   });
 

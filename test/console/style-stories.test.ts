@@ -6,6 +6,12 @@ import { button, effectOf, heading, inDialog, region, storyWorld, warnIfSkipped 
 
 warnIfSkipped();
 
+/** The measures of an element. The types of the DOM are not part of these tests. */
+interface Sized {
+  readonly scrollWidth: number;
+  readonly clientWidth: number;
+}
+
 const boxOf = async (part: Locator) => (await part.boundingBox()) ?? expect.fail("the part is not on the screen");
 
 /** The values of a property of the elements that match a selector inside a part. */
@@ -27,6 +33,33 @@ const stylesOf = (part: Locator, selector: string, property: "color" | "fontSize
 
 describe.runIf(hasBrowser)("an administrator", () => {
   const given = storyWorld();
+
+  test("reads what needs attention as one line, with links in it", async () => {
+    const visit = await given.visit({ width: 1440 });
+    await visit.open("/overview");
+    const verdict = region(visit, "Summary").locator(".verdict [data-tone]");
+    const link = verdict.getByRole("link").first();
+    const [line, text] = [await boxOf(verdict), await boxOf(link)];
+    expect(line.height).toBeLessThan(2 * text.height);
+    expect(line.height).toBeLessThan(40);
+    await visit.leave();
+  });
+
+  test("reads the whole email address in a question about access at a past time", async () => {
+    const visit = await given.visit({ width: 1440 });
+    const { page } = visit;
+    const { body } = await given.client.get("/tenants/users?filter[email]=engineer-05@example.com");
+    await visit.open(
+      `/access?user=${body.data[0].id}&resource=${await given.idOf("resources", "Wiki")}&at=2041-11-28T10:00:00Z`,
+    );
+    const person = page.getByRole("combobox", { name: "User" });
+    await expect.poll(() => person.inputValue()).toBe("engineer-05@example.com");
+    const hidden = await person.evaluate((field: Sized) => field.scrollWidth - field.clientWidth);
+    expect(hidden).toBe(0);
+    const time = await boxOf(page.getByRole("button", { name: /^at 28 Nov 2041/ }));
+    expect(time.y).toBe((await boxOf(person)).y);
+    await visit.leave();
+  });
 
   test.each([1440, 1024, 390])("sees the header aligned with the page at %i pixels", async (width) => {
     const visit = await given.visit({ width });
