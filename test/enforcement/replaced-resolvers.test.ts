@@ -46,7 +46,11 @@ describe.skipIf(why !== undefined)("a device whose resolv.conf is replaced", () 
     await world.linked();
     const content = world.content([{ allowedIps: [`${site.files}/32`], names: [inside] }, {}]);
     expect(await world.configure(content), world.log).toMatchObject({ type: "applied" });
-    const resource = { id: world.device, name: "Files", addresses: [{ address: inside }] };
+    const resource = {
+      id: world.device,
+      name: "Files",
+      addresses: [{ address: inside, tcp: [`${ports.one}-${ports.one}`] }],
+    };
     await world.answer({ outcome: "reachable", resource, reasons: [] });
   });
   afterAll(() => world.remove());
