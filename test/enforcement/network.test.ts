@@ -111,10 +111,17 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     );
   });
 
-  test("ends the access of a deactivated user although the gateways' machines refuse a part of the tunnel", async () => {
-    const setIpv6 = (off: 0 | 1) => {
-      for (const { namespace, interfaceName } of world.gateways)
-        namespace.run("sysctl", ["-w", `net.ipv6.conf.${interfaceName}.disable_ipv6=${off}`]);
+  test("ends the access of a deactivated user although the gateways' machines refuse to forward IPv6", async () => {
+    const forbid = () => {
+      for (const { namespace, agent } of world.gateways) {
+        agent.setReadOnlySettings(true);
+        namespace.run("sysctl", ["-w", "net.ipv6.conf.all.forwarding=0"]);
+      }
+    };
+    let isForbidden = false;
+    const permit = () => {
+      if (isForbidden) for (const { agent } of world.gateways) agent.setReadOnlySettings(false);
+      isForbidden = false;
     };
     const areAll = async (status: string) => {
       const found = await Promise.all(world.gateways.map(async ({ id }) => (await administrator.gateway(id)).status));
@@ -130,15 +137,16 @@ describe.skipIf(why !== undefined)("a network under the control plane", () => {
     // Her agent is hostile: it leaves the tunnel as it is. His would leave gateways whose status is ERROR.
     for (const { agent } of [ann, bob]) agent.pause();
     try {
-      setIpv6(1);
+      forbid();
+      isForbidden = true;
       await refused("PATCH", "deactivate");
       expect([await reach(ann), await reach(bob)]).toEqual([false, true]);
       // The content is the one before again, but the gateways do not enforce it completely.
       await refused("POST", "reactivate");
-      setIpv6(0);
+      permit();
       await until("both gateways apply it", () => areAll("ONLINE"), 90_000);
     } finally {
-      setIpv6(0);
+      permit();
       for (const { agent } of [ann, bob]) agent.resume();
     }
     await until("both are let in again", async () => (await reach(ann)) && (await reach(bob)), 40_000);

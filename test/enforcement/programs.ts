@@ -1,5 +1,5 @@
 /** Our own programs, run from their sources on a machine of a test. */
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { Namespace } from "./namespaces.ts";
 
@@ -53,6 +53,16 @@ export class ManagedProgram {
   }
   resume(): void {
     this.#child?.kill("SIGCONT");
+  }
+
+  /** Lets the program only read the kernel's settings, as in a container, or lets it change them again. */
+  setReadOnlySettings(isReadOnly: boolean): void {
+    const mount = (program: string, ...args: string[]) =>
+      execFileSync("nsenter", ["-t", String(this.#child?.pid), "-m", program, ...args], { stdio: "pipe" });
+    if (isReadOnly) {
+      mount("mount", "--bind", "/proc/sys", "/proc/sys");
+      mount("mount", "-o", "remount,bind,ro", "/proc/sys");
+    } else mount("umount", "/proc/sys");
   }
 
   /** Asks the program to end, and waits for that. @returns its exit code */

@@ -93,7 +93,13 @@ export function readBodies(app: FastifyInstance, { evaluator, pace }: BodyReadin
     request.isBodyCharged = true;
     const turn = pace.turn(tenantId);
     if (turn === undefined) read();
-    else void turn.then(read);
+    else {
+      void turn.then(() => {
+        // The memory of the body is no longer counted after the client has disconnected.
+        if (request.observed) read();
+        else done(new AppError("request_timeout"), undefined);
+      });
+    }
   });
   app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) => {
     if (body.length === 0) done(null, undefined);

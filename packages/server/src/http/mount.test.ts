@@ -259,6 +259,29 @@ test("an invalid body waits for its tenant's turn before it is parsed, and is ch
   expect(charge.mock.calls.map(([tenant]) => tenant)).toEqual([tenantId, tenantId]);
 });
 
+test("the body of a client that disconnects during the pause is not parsed", async () => {
+  let start = () => {};
+  vi.spyOn(pace, "turn").mockImplementation(() => new Promise((resolve) => (start = resolve)));
+  const readBody = vi.spyOn(pace, "readBody");
+  const hold = vi.spyOn(bodies, "hold");
+  const body = JSON.stringify(["x".repeat(5_000)]);
+  const gone = await open(body.length);
+  gone.on("error", () => {});
+  gone.end(body);
+  await until("the request waits", () => vi.mocked(pace.turn).mock.calls.length === 1);
+  expect(hold).toHaveBeenCalledOnce();
+  gone.destroy();
+  await until("the memory is free", () => hasRoom(4 * 33_554_432));
+  start();
+  const last = app.inject({ method: "POST", url: "/work", headers: { apikey: "key" } });
+  await until("a later request waits", () => vi.mocked(pace.turn).mock.calls.length === 2);
+  expect(readBody).not.toHaveBeenCalled();
+  start();
+  await until("it started", () => ends.length === 1);
+  ends[0]?.();
+  expect(await last).toMatchObject({ statusCode: 204 });
+});
+
 test("a small body does not wait before it is parsed", async () => {
   const turn = vi.spyOn(pace, "turn");
   const request = await open(18);

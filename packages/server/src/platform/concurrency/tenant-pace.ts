@@ -164,7 +164,8 @@ export class TenantPace {
   }
 
   /**
-   * Records a request. Call this method once for each request, before its work.
+   * Records a request. Call this method once for each request, before its work. A long request with a large body has
+   * two turns: before its body is parsed, and before its work.
    *
    * @returns a promise to await before the work; undefined if the request need not pause
    */
