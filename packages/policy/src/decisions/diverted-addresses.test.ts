@@ -149,6 +149,13 @@ test.each<[string, string, string, readonly unknown[], readonly unknown[]]>([
     [],
     [],
   ],
+  [
+    "is a finding although the first one has no gateways or the type INTERNET",
+    resource("Open", at, "berlin", "INTERNET") + resource("None", at, "") + diverted,
+    "{ device: laptop, resource: Git }",
+    [["10.0.0.5", "Wiki"]],
+    [["Git", "10.0.0.5", "Wiki"]],
+  ],
 ])("an address of several resources %s", (_what, resources, request, explained, findings) => {
   expect(found(resources, request)).toEqual({ explained, findings });
 });
