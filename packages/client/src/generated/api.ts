@@ -3226,7 +3226,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too, and policies that name devices do not apply. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -3301,7 +3301,7 @@ export interface components {
             /** @description Whether changes that would break the test are rejected. Changes that only remove access are never rejected. */
             readonly enforced: boolean;
             readonly subject: components["schemas"]["AccessTestSubject"];
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too, and policies that name devices do not apply. */
             readonly device: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly resource: components["schemas"]["AccessTestResource"];
             readonly context?: components["schemas"]["AccessTestContext"];
@@ -5225,7 +5225,7 @@ export interface components {
             readonly name?: string;
             readonly description?: string;
             readonly enforced?: boolean;
-            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
+            /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too, and policies that name devices do not apply. */
             readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
             readonly context?: components["schemas"]["AccessTestContext"];
             readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6466,7 +6466,7 @@ export interface operations {
                     readonly name: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too, and policies that name devices do not apply. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject: components["schemas"]["NewAccessTestSubject"];
@@ -6546,7 +6546,7 @@ export interface operations {
                     readonly name?: string;
                     readonly description?: string;
                     readonly enforced?: boolean;
-                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too. */
+                    /** @description `any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too, and policies that name devices do not apply. */
                     readonly device?: ("any" | "none") | components["schemas"]["AccessTestPosture"];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     readonly subject?: components["schemas"]["NewAccessTestSubject"];

@@ -32,7 +32,7 @@ const PostureDevice = component("AccessTestPosture", "A hypothetical device for 
 export const AccessTestDevice = Type.Unsafe<"any" | "none" | Static<typeof PostureDevice>>({
   anyOf: [{ type: "string", enum: ["any", "none"] }, PostureDevice],
   description:
-    "`any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too.",
+    "`any`: with each of the subject's devices. `none`: without a device. `{posture}`: with a device that has this posture and the agent, regardless of the subject's devices. Posture properties that are omitted are left open: the test must pass for all their values. If the subject is a device, its session and other fields apply. Otherwise, they are left open too, and policies that name devices do not apply.",
 });
 
 export const AccessTestProperties = component(

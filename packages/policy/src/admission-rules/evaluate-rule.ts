@@ -110,6 +110,23 @@ export function textOfPart(part: ASTNode): string {
   return alone;
 }
 
+/** The most times that `textOfPart` parses a part of a rule. */
+export function mostAttempts(text: string): number {
+  return (1 + longestRun(text, "(")) * (1 + longestRun(text, ")"));
+}
+
+/** The number of brackets in the longest run, up to the number that is considered. */
+function longestRun(text: string, bracket: "(" | ")"): number {
+  let longest = 0;
+  let run = 0;
+  for (const character of text) {
+    if (character === bracket) run += 1;
+    else if (character.trim() !== "") run = 0;
+    longest = Math.max(longest, run);
+  }
+  return Math.min(longest, maxBrackets);
+}
+
 function serialized(text: string): string | undefined {
   try {
     return serialize(environment.parse(text).ast);

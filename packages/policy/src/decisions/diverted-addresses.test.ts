@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { budgeted, expectedTally } from "../../../../test/budget.ts";
 import { deviceConfiguration } from "../enforcement/device-routes.ts";
 import { noSources } from "../enforcement/device-sources.ts";
@@ -11,6 +11,9 @@ import { compile } from "../model/model.ts";
 import { goldenCase } from "../testing/golden-case.ts";
 import { moment } from "../testing/random-request.ts";
 import { randomTenant } from "../testing/random-tenant.ts";
+import { entryCost } from "../work.ts";
+import { deciding } from "./decide.ts";
+import { findingDivertedAddresses } from "./diverted-addresses.ts";
 import { explain } from "./explain.ts";
 
 /** Random tenants. In most of them, all resources have a network in common. */
@@ -60,8 +63,8 @@ test("an explanation names exactly the addresses whose route leads to a gateway 
   expect(Math.min(diverted, direct)).toBeGreaterThanOrEqual(expectedTally(20));
 });
 
-/** The diverted addresses of a request, and the findings of the tenant. */
-function found(resources: string, request: string, policies = "- { name: Open, all: [users, resources] }") {
+/** The model and the request of a case. */
+function caseOf(resources: string, request: string, policies = "- { name: Open, all: [users, resources] }") {
   const { facts, request: asked } = goldenCase(
     "a case",
     `why: Resources with a common address, described by the test.
@@ -77,7 +80,12 @@ request: ${request}
 expect: { allowed: false, reasons: [no_policy_allows] }
 `,
   );
-  const model = compile(facts);
+  return { model: compile(facts), asked };
+}
+
+/** The diverted addresses of a request, and the findings of the tenant. */
+function found(...inputs: Parameters<typeof caseOf>) {
+  const { model, asked } = caseOf(...inputs);
   return {
     explained: explain(model, asked).divertedAddresses.map(({ address, routedFor }) => [address, routedFor.name]),
     findings: [...divertedAddresses(model)].flatMap((each) =>
@@ -141,6 +149,13 @@ test.each<[string, string, string, readonly unknown[], readonly unknown[]]>([
     [],
     [],
   ],
+  [
+    "is a finding although the first one has no gateways or the type INTERNET",
+    resource("Open", at, "berlin", "INTERNET") + resource("None", at, "") + diverted,
+    "{ device: laptop, resource: Git }",
+    [["10.0.0.5", "Wiki"]],
+    [["Git", "10.0.0.5", "Wiki"]],
+  ],
 ])("an address of several resources %s", (_what, resources, request, explained, findings) => {
   expect(found(resources, request)).toEqual({ explained, findings });
 });
@@ -148,4 +163,62 @@ test.each<[string, string, string, readonly unknown[], readonly unknown[]]>([
 test("a resource that the device may not reach diverts nothing", () => {
   const onlyGit = "- { name: Open, all: [users], resources: [Git] }";
   expect(found(diverted, "{ device: laptop, resource: Git }", onlyGit).explained).toEqual([]);
+});
+
+/** The number of other resources that one answer decides. */
+const mostDecided = 64;
+const named = (prefix: string, count: number) => Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+
+test("an address is not reported if its gateway depends on a resource that is not decided", () => {
+  const [first = "", ...others] = named("Other", mostDecided);
+  const resources = [
+    // The device uses the gateway of this resource, which carries Git too.
+    resource("Undecided", "10.0.0.6: []", "oslo"),
+    resource(first, "10.0.0.5: [], 10.0.0.6: []", "berlin"),
+    ...others.map((name) => resource(name, "10.0.0.5: []", "berlin")),
+    resource("Git", "10.0.0.5: [], 10.0.0.6: []", "oslo"),
+  ];
+  const { explained } = found(resources.join(""), "{ device: laptop, resource: Git }");
+  expect(explained).toEqual([["10.0.0.5", first]]);
+});
+
+/** The diverted addresses of a resource. Also counts the resources that are read. */
+function examine(resources: string, policies?: string) {
+  const { model, asked } = caseOf(resources, "{ device: laptop, resource: Git }", policies);
+  const decide = vi.fn((request: typeof asked) => deciding(model, request));
+  const decision = explain(model, asked).decision;
+  const reads = vi.spyOn(model.resources, "get");
+  const work = findingDivertedAddresses(model, asked, decision, decide);
+  let cost = 0;
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return { ...step.value, cost, reads: reads.mock.calls.length, decide };
+    cost += step.value;
+  }
+}
+
+test.each([
+  ["all of 21 addresses are diverted", 21, 0, true],
+  ["all but one of 22 addresses are diverted", 21, 1, false],
+  ["there are no addresses", 0, 0, false],
+])("a resource is diverted everywhere if %s", (_what, shared, direct, isEverywhere) => {
+  const both = named("10.0.1.", shared).map((address) => `${address}: []`);
+  const own = [...named("10.0.2.", direct).map((address) => `${address}: []`), ...both];
+  const answer = examine(resource("Wiki", both.join(", "), "berlin") + resource("Git", own.join(", "), "oslo"));
+  expect([answer.isEverywhere, answer.listed.length]).toEqual([isEverywhere, Math.min(20, shared)]);
+});
+
+test("a denied resource is diverted nowhere", () => {
+  const answer = examine(diverted, "- { name: Open, all: [users], resources: [Wiki] }");
+  expect([answer.isEverywhere, answer.listed]).toEqual([false, []]);
+});
+
+test.each([mostDecided, 5 * mostDecided])("many addresses with %i other resources are charged for", (count) => {
+  const addresses = named("10.0.0.", 200);
+  const shared = addresses.map((address) => `${address}: []`).join(", ");
+  const all = [...named("Other", count), "Git"].map((name) => resource(name, shared, "berlin"));
+  const { reads, cost, decide } = examine(all.join(""));
+  expect(decide).toHaveBeenCalledTimes(mostDecided);
+  expect(reads).toBeGreaterThan(mostDecided * addresses.length);
+  expect(reads).toBeLessThan((mostDecided + 2) * addresses.length);
+  expect(cost).toBeGreaterThan(mostDecided * addresses.length * entryCost);
 });

@@ -1,7 +1,7 @@
 import type { Entries } from "../model/address-offers.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
-import { recordCost, type Work } from "../work.ts";
+import { entryCost, recordCost, type Work } from "../work.ts";
 import { commonGateways, GatewayBits, type GatewaySet } from "./common-gateways.ts";
 import type { Decision, Named } from "./decision.ts";
 import type { AccessRequest } from "./request.ts";
@@ -21,38 +21,53 @@ export interface DivertedAddress {
   readonly routedFor: Named;
 }
 
+/** The diverted addresses of a destination. */
+export interface DivertedAddresses {
+  /** The first of these addresses. */
+  readonly listed: readonly DivertedAddress[];
+  /** Whether the destination has addresses and all of them are diverted. */
+  readonly isEverywhere: boolean;
+}
+
 /** Decides another request. */
 export type Decide = (request: AccessRequest) => Work<Decision>;
 
+const none: DivertedAddresses = { listed: [], isEverywhere: false };
+
 /**
- * Finds the addresses of an allowed destination that are diverted for the subject.
+ * Finds the addresses of an allowed destination that are diverted for the subject. An address is omitted if its gateway
+ * depends on more resources than one answer decides.
  *
- * @param request the request that was allowed
+ * @param request the request that was decided
  * @param decision the decision about it
+ * @returns no addresses for a denied request
  */
 export function* findingDivertedAddresses(
   model: Model,
   request: AccessRequest,
   decision: Decision,
   decide: Decide,
-): Work<readonly DivertedAddress[]> {
+): Work<DivertedAddresses> {
   const resource = model.resources.get(decision.resource?.id ?? "");
-  if (resource === undefined || request.subject.kind === "site" || decision.gateways.length === 0) return [];
+  if (resource === undefined || !decision.allowed) return none;
+  if (request.subject.kind === "site" || decision.gateways.length === 0) return none;
   const reached = new ReachedGateways(request, decide);
   reached.set(resource, decision.gateways);
-  const diverted: DivertedAddress[] = [];
+  const listed: DivertedAddress[] = [];
+  let examined = 0;
+  let diverted = 0;
   for (const [address, entries] of addressesOf(model, request, resource)) {
     yield recordCost;
+    examined += 1;
     const routedFor = yield* reached.divertingAt(model, resource, entries);
-    if (routedFor !== undefined) diverted.push({ address, routedFor });
-    if (diverted.length === mostDiverted) break;
+    if (routedFor !== undefined) {
+      diverted += 1;
+      if (listed.length < mostDiverted) listed.push({ address, routedFor });
+    }
+    // Further addresses change nothing.
+    if (diverted < examined && listed.length === mostDiverted) break;
   }
-  return diverted;
-}
-
-/** The number of addresses that `findingDivertedAddresses` examines. */
-export function examinedAddresses({ destination }: AccessRequest, { facts }: CompiledResource): number {
-  return destination.kind === "address" ? 1 : facts.addresses.length;
+  return { listed, isEverywhere: examined > 0 && diverted === examined };
 }
 
 function* addressesOf(
@@ -84,29 +99,42 @@ class ReachedGateways {
     this.#sets.set(id, gateways.length === 0 ? undefined : this.#bits.setOf(this.#bits.listOf(gateways)));
   }
 
-  /** Returns the resource that determines the gateway, if this gateway does not carry the given resource. */
+  /**
+   * Returns the resource that determines the gateway, if this gateway does not carry the given resource. Returns
+   * undefined if that depends on a resource that is not decided. The limit of decisions therefore also bounds the
+   * number of entries that are read.
+   */
   *divertingAt(model: Model, { id }: CompiledResource, entries: Entries): Work<Named | undefined> {
     let first: Named | undefined;
     let common: GatewaySet | undefined;
+    let unpaid = 0;
     // Resources that were created later have no influence.
     for (const { resourceId } of entries) {
+      unpaid += entryCost;
       const resource = model.resources.get(resourceId);
-      const own = resource === undefined ? undefined : yield* this.#of(resource);
-      if (resource === undefined || own === undefined) continue;
+      if (resource === undefined) continue;
+      if (!(yield* this.#isDecided(resource))) break;
+      const own = this.#sets.get(resourceId);
+      if (own === undefined) continue;
       const next = common === undefined ? own : commonGateways(common, own);
-      if (resourceId === id) return next === undefined ? first : undefined;
+      if (resourceId === id) {
+        yield unpaid;
+        return next === undefined ? first : undefined;
+      }
       first ??= resource.named;
       common = next ?? common;
     }
+    yield unpaid;
     return undefined;
   }
 
-  *#of(resource: CompiledResource): Work<GatewaySet | undefined> {
+  /** Decides a resource, unless the limit is reached. */
+  *#isDecided(resource: CompiledResource): Work<boolean> {
     const { id } = resource;
-    if (!this.#sets.has(id) && this.#sets.size <= mostDecided) {
-      const decision = yield* this.#decide({ ...this.#request, destination: { kind: "resource", resourceId: id } });
-      this.set(resource, decision.gateways);
-    }
-    return this.#sets.get(id);
+    if (this.#sets.has(id)) return true;
+    if (this.#sets.size > mostDecided) return false;
+    const decision = yield* this.#decide({ ...this.#request, destination: { kind: "resource", resourceId: id } });
+    this.set(resource, decision.gateways);
+    return true;
   }
 }

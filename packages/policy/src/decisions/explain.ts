@@ -54,10 +54,11 @@ export function* explaining(model: Model, request: AccessRequest): Work<Explanat
   for (const policy of model.policies[type].policies) traces.push(yield* tracePolicy(policy, input));
   const policies = decided(traces, reason === undefined && reached.denied === undefined);
   const next = yield* findingNextChange(model, request, decision);
+  const diverted = yield* findingDivertedAddresses(model, request, decision, (other) => deciding(model, other));
   const more = {
     ...(next === undefined ? {} : { changesAt: next }),
     sharedAddresses: yield* sharedAddressesAt(model, request.destination),
-    divertedAddresses: yield* findingDivertedAddresses(model, request, decision, (other) => deciding(model, other)),
+    divertedAddresses: diverted.listed,
   };
   if (decision.allowed) return { decision, policies, ...more };
   const first: MissingFact[] = [];

@@ -1,24 +1,19 @@
-import { beforeEach, describe, expect, test, vi } from "vitest";
+import { Environment } from "@marcbachmann/cel-js";
+import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { prepareRule, type RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { CompiledRule } from "../model/compiled-rule.ts";
 import type { Openness } from "./open-circumstances.ts";
 import { certaintyOf, costOfCertainty } from "./open-rule.ts";
 
-const prepared = vi.hoisted(() => ({ parts: 0 }));
-
-vi.mock(import("../admission-rules/evaluate-rule.ts"), async (original) => {
-  const real = await original();
-  return {
-    ...real,
-    preparePart(part) {
-      prepared.parts += 1;
-      return real.preparePart(part);
-    },
-  };
-});
+/** Texts that are parsed: rules and their parts. */
+const parse = vi.spyOn(Environment.prototype, "parse");
 
 beforeEach(() => {
-  prepared.parts = 0;
+  parse.mockClear();
+});
+
+afterAll(() => {
+  parse.mockRestore();
 });
 
 const ruleOf = (text: string) => new CompiledRule({ id: "r", name: "Rule", type: "CUSTOM", text });
@@ -37,19 +32,27 @@ const contextOf = (posture: Readonly<Record<string, boolean>>): RuleContext => (
 describe("the parts of a rule", () => {
   const text = "(device.posture.a == true || device.posture.b == true) && user.level == 3";
 
-  test("are prepared once, whatever names of the posture are known", () => {
+  /** Evaluates a rule with different known and unrelated names, and counts the texts that are parsed. */
+  function evaluated(times: number) {
     const rule = ruleOf(text);
-    const met: string[] = [];
-    for (let index = 0; index < 50; index += 1) {
+    const met = new Set<string>();
+    parse.mockClear();
+    for (let index = 0; index < times; index += 1) {
       for (const names of [["a"], ["a", "b"], ["b"], []]) {
         const others = Array.from({ length: 8 }, (_, other) => `unrelated ${index}-${other}`);
         const context = contextOf(Object.fromEntries([...names, ...others].map((name) => [name, false])));
-        met.push(certaintyOf(rule, context, hypothetical([...names, ...others])));
+        met.add(certaintyOf(rule, context, hypothetical([...names, ...others])));
       }
     }
-    expect([...new Set(met)].sort()).toEqual(["no", "perhaps"]);
-    // Each of the three comparisons.
-    expect(prepared.parts).toBeLessThanOrEqual(3);
+    return { met: [...met].sort(), parsed: parse.mock.calls.map(([part]) => part) };
+  }
+
+  test("are prepared once, whatever names of the posture are known", () => {
+    const { met, parsed } = evaluated(1);
+    expect(met).toEqual(["no", "perhaps"]);
+    const parts = ["device.posture.a == true", "device.posture.b == true", "user.level == 3"];
+    expect(parsed).toEqual(expect.arrayContaining([text, ...parts]));
+    expect(evaluated(50)).toEqual({ met, parsed });
   });
 
   test("are charged for when they are prepared", () => {
@@ -61,6 +64,32 @@ describe("the parts of a rule", () => {
     expect(costOfCertainty(longer, context, hypothetical(["a"]))).toBeGreaterThan(5 * first);
     certaintyOf(rule, context, hypothetical(["a"]));
     expect(costOfCertainty(rule, context, hypothetical(["other"]))).toBe(evaluation);
+  });
+});
+
+describe("the brackets of a rule", () => {
+  /** The cost of preparing the parts of a rule. */
+  function preparation(text: string): number {
+    const rule = ruleOf(text);
+    const context = contextOf({ a: false });
+    return costOfCertainty(rule, context, hypothetical(["a"])) - costOfCertainty(rule, contextOf({}), known);
+  }
+  const around = (count: number) =>
+    `${"(".repeat(count)}device.posture.a ? 1 : 2${")".repeat(count)} == ${"(".repeat(count)}1${")".repeat(count)}`;
+
+  test("are charged for by the number of texts that are parsed", () => {
+    const parsed = [0, 8].map((count) => {
+      const text = `${around(count)} && device.posture.b`;
+      const cost = preparation(text);
+      const rule = ruleOf(text);
+      parse.mockClear();
+      certaintyOf(rule, contextOf({ a: false }), hypothetical(["a"]));
+      return { cost: cost / text.length, attempts: parse.mock.calls.length };
+    });
+    const [plain = expect.fail(), bracketed = expect.fail()] = parsed;
+    const attempts = bracketed.attempts - plain.attempts;
+    expect(attempts).toBeGreaterThan(10);
+    expect(bracketed.cost - plain.cost).toBeGreaterThan(attempts);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { ASTNode } from "@marcbachmann/cel-js";
-import { type Evaluation, preparePart, type RuleContext } from "../admission-rules/evaluate-rule.ts";
+import { type Evaluation, mostAttempts, preparePart, type RuleContext } from "../admission-rules/evaluate-rule.ts";
 import { asComprehension, type BoundNames, childrenOf, sessionField } from "../admission-rules/rule-syntax.ts";
 import type { CompiledRule } from "../model/compiled-rule.ts";
 import { estimatedCost } from "../model/evaluation-cost.ts";
@@ -49,12 +49,15 @@ export function certaintyOf(rule: CompiledRule, context: RuleContext, open: Open
 
 /** The cost of preparing a character of a rule whose parts are evaluated one by one. */
 const preparationCost = 40;
+/** The cost of a character each time that the text of a part is parsed to find its brackets. */
+const attemptCost = 2;
 
 /** The cost of the next `certaintyOf`, which prepares the parts of a rule if no earlier one has. */
 export function costOfCertainty(rule: CompiledRule, context: RuleContext, open: Openness): number {
   const cost = estimatedCost(rule, context);
   if (cachedTrees.has(rule) || !isOpen(inputsOf(rule), open)) return cost;
-  return cost + preparationCost * (rule.facts.text?.length ?? 0);
+  const text = rule.facts.text ?? "";
+  return cost + (preparationCost + attemptCost * (mostAttempts(text) - 1)) * text.length;
 }
 
 const everythingOpen: Openness = { sourceIp: true, country: true, now: true, request: true };

@@ -47,6 +47,11 @@ interface Route {
   readonly common?: GatewaySet;
 }
 
+/** The cost of the choice of a gateway. Each address with common gateways has its own list of gateways. */
+function costOfChoice([, { first, common }]: readonly [key: string, route: Route]): number {
+  return common === undefined ? entryCost : entryCost * (1 + first.found.length);
+}
+
 type Choose = (resource: CompiledResource, key: string, gateways: readonly string[]) => string | undefined;
 
 /** Collects the addresses of each gateway. */
@@ -88,14 +93,14 @@ export class RouteTable {
       // Without a common gateway, the resources that were created first are reachable.
       if (common !== undefined && common !== before) routes.set(address.key, { first: known.first, common });
     }
-    return addresses.length * entryCost;
+    return (addresses.length + found.length) * entryCost;
   }
 
   /** Chooses the gateway of each address. */
   *choosing(choose: Choose): Work<void> {
     for (const kind of ["allowedIps", "names"] as const) {
       const routes = kind === "names" ? this.#names : this.#blocks;
-      yield* forEach(routes, entryCost, ([key, { first, common }]) => {
+      yield* forEach(routes, costOfChoice, ([key, { first, common }]) => {
         const gateways = common === undefined ? first.found : gatewaysIn(first.gateways, common);
         const gateway = choose(first.resource, key, gateways);
         if (gateway !== undefined) this.#through(gateway)[kind].push(key);

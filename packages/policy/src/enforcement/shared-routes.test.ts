@@ -5,6 +5,7 @@ import { plainPolicy } from "../testing/plain-policy.ts";
 import { deviceConfiguration, type RouteInputs, servingGateways } from "./device-routes.ts";
 import { noSources } from "./device-sources.ts";
 import type { GatewayLink } from "./links.ts";
+import { RouteTable } from "./route-table.ts";
 import type { PreviousRoutes } from "./sticky-gateways.ts";
 
 const id = (kind: number, number: number) => `00000000-0000-7000-8000-0000${kind}${String(number).padStart(7, "0")}`;
@@ -196,4 +197,21 @@ test("load moves no address that several resources have, and none of the other a
     const after = configured(modelOf({ ...example, loads: { [loaded]: 1 } }), before);
     expect([block, name].map((key) => gatewayTo(key, after))).toEqual(gateways());
   }
+});
+
+test.each([
+  ["that several resources have", 2, 1],
+  ["of one resource", 1, 0],
+])("the choice of a gateway for addresses %s is charged for", (_what, resources, scans) => {
+  const addresses = Array.from({ length: 50 }, (_, index) => `10.0.0.${index}`);
+  const model = modelOf({
+    ...{ lists: Array.from({ length: resources }, () => []), addresses: [addresses, addresses] },
+  });
+  const ids = Array.from({ length: 100 }, (_, index) => id(1, index));
+  const routes = new RouteTable(model, inputs.gateways);
+  for (const [index, resource] of [...model.resources.values()].entries()) routes.add(resource, ids.slice(index));
+  let cost = 0;
+  for (const units of routes.choosing((_resource, _key, [first]) => first)) cost += units;
+  expect(cost).toBeGreaterThanOrEqual(addresses.length * (1 + scans * ids.length));
+  expect(cost).toBeLessThan(10 * addresses.length * (1 + scans * ids.length));
 });

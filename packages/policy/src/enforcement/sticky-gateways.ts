@@ -9,6 +9,13 @@ export interface PreviousRoutes {
   readonly isChanged: (resourceId: string) => boolean;
 }
 
+/** A list of gateways, prepared for many addresses that have it. */
+interface GatewayOrder {
+  readonly positions: ReadonlyMap<string, number>;
+  /** The position of the first gateway that returned to service. Infinite if none returned. */
+  readonly returned: number;
+}
+
 /**
  * Keeps a device on its current gateways, so that load and distance alone move no traffic (SPEC.md of the device
  * protocol).
@@ -17,6 +24,7 @@ export class StickyGateways {
   readonly #serving: ReadonlySet<string>;
   readonly #isChanged: PreviousRoutes["isChanged"];
   readonly #gatewayOf = new Map<string, string>();
+  readonly #orders = new WeakMap<readonly string[], GatewayOrder>();
 
   constructor({ configuration, serving, isChanged }: PreviousRoutes) {
     this.#serving = serving;
@@ -36,7 +44,21 @@ export class StickyGateways {
     if (facts.loadBalancingMode === "MANUAL" || this.#isChanged(facts.id)) return undefined;
     const current = this.#gatewayOf.get(key);
     if (current === undefined) return undefined;
+    const { positions, returned } = this.#orderOf(gateways);
     // A gateway that returned comes before the current one and takes its share again.
-    return gateways.find((id) => id === current || !this.#serving.has(id));
+    return gateways[Math.min(positions.get(current) ?? returned, returned)];
+  }
+
+  /** The addresses of a resource have one list, so the list is read once and not for each address. */
+  #orderOf(gateways: readonly string[]): GatewayOrder {
+    const known = this.#orders.get(gateways);
+    if (known !== undefined) return known;
+    const first = gateways.findIndex((id) => !this.#serving.has(id));
+    const order: GatewayOrder = {
+      positions: new Map(gateways.map((id, position) => [id, position])),
+      returned: first < 0 ? Number.POSITIVE_INFINITY : first,
+    };
+    this.#orders.set(gateways, order);
+    return order;
   }
 }

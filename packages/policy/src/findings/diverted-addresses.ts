@@ -1,5 +1,6 @@
 import { commonGateways, GatewayBits, type GatewaySet } from "../decisions/common-gateways.ts";
 import { addressesOf } from "../enforcement/parsed-addresses.ts";
+import type { Entries } from "../model/address-offers.ts";
 import type { CompiledResource } from "../model/compiled-resource.ts";
 import type { Model } from "../model/model.ts";
 import { sorting } from "../sorting.ts";
@@ -9,13 +10,13 @@ import { entryCost } from "../work.ts";
 export interface AddressWithoutCommonGateway {
   readonly resource: CompiledResource;
   readonly address: string;
-  /** The first created resource at the address, whose gateways devices use. */
+  /** The first created resource at the address, without those of type INTERNET. Devices use its gateways. */
   readonly routedFor: CompiledResource;
 }
 
 /**
  * Finds addresses at which devices cannot reach all resources, because no gateway can carry them. Each address is
- * examined once, with the first created resource that has it. Resources of type INTERNET are skipped, because policies
+ * examined once, with the first created resource that has it. Resources of type INTERNET are ignored, because policies
  * determine their gateways.
  *
  * @returns yields after each address of a resource, before it with the findings, and otherwise the units of cost that
@@ -23,28 +24,28 @@ export interface AddressWithoutCommonGateway {
  */
 export function* divertedAddresses(model: Model): Generator<"address" | AddressWithoutCommonGateway | number, void> {
   const gateways = new ResourceGateways(model);
+  const firsts = new FirstResources(model);
   for (const id of yield* sorting(model.resources.ids())) {
     const resource = model.resources.get(id);
     if (resource === undefined || resource.type === "INTERNET") continue;
     if (resource.decodingCost > 0) yield resource.decodingCost;
     const examined = new Set<string>();
     for (const { address, key } of addressesOf(resource)) {
-      if (!examined.has(key)) yield* withoutCommonGateway(model, resource, address, gateways);
+      const { same } = model.addresses.atAddress(address);
+      const isFirst = !examined.has(key) && same.length > 1 && firsts.isFirst(id, key, same);
+      if (isFirst) yield* withoutCommonGateway(model, same, address, gateways);
       examined.add(key);
       yield "address";
     }
   }
 }
 
-/** @returns yields nothing unless the resource is the first one with the address */
 function* withoutCommonGateway(
   model: Model,
-  { id }: CompiledResource,
+  same: Entries,
   address: string,
   gateways: ResourceGateways,
 ): Generator<AddressWithoutCommonGateway | number, void> {
-  const { same } = model.addresses.atAddress(address);
-  if (same.length < 2 || same[0]?.resourceId !== id) return;
   let first: CompiledResource | undefined;
   let common: GatewaySet | undefined;
   for (const { resourceId } of same) {
@@ -56,6 +57,27 @@ function* withoutCommonGateway(
     const next = common === undefined ? own : commonGateways(common, own);
     if (next === undefined) yield { resource, address, routedFor: first };
     else common = next;
+  }
+}
+
+/** Finds the first resource at an address whose type is not INTERNET. Resources must be passed in sorted order. */
+class FirstResources {
+  readonly #model: Model;
+  /** The keys of examined addresses whose first resource has the type INTERNET. */
+  readonly #examined = new Set<string>();
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** @param same the entries at the address */
+  isFirst(id: string, key: string, [first]: Entries): boolean {
+    if (first === undefined || first.resourceId === id) return first !== undefined;
+    // Reading all entries for each resource would take quadratic time.
+    const isBehindInternet = this.#model.resources.get(first.resourceId)?.type === "INTERNET";
+    if (!isBehindInternet || this.#examined.has(key)) return false;
+    this.#examined.add(key);
+    return true;
   }
 }
 

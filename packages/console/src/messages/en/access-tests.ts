@@ -29,7 +29,7 @@ export const accessTests = {
     deviceNone: "No device",
     devicePosture: "Device with a given posture",
     devicePostureHelp:
-      "The test must pass for every value of a property that is “Any”. Unless the subject is a device, the test must also pass for every name, operating system, tag and session.",
+      "The test must pass for every value of a property that is “Any”. Unless the subject is a device, the test must also pass for every name, operating system, tag and session. Such a test ignores policies that name devices.",
     enforced: "Enforced",
     enforcedHelp:
       "Gatehouse refuses changes that break the test, unless they only remove access or are overridden with a reason.",

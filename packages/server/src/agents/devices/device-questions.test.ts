@@ -106,6 +106,25 @@ test("says that another resource determines the gateway of an address", async ()
   expect(await ask(device, wiki.name)).toMatchObject({ outcome: "reachable", reasons: [] });
 });
 
+test("says that another resource determines the gateway of all addresses, although only some are listed", async () => {
+  const { device, userId } = await newDevice();
+  const shared = Array.from({ length: 21 }, (_, index) => ({ address: `10.20.31.${index}`, protocols: [] }));
+  await newResource(userId, { addresses: shared });
+  const git = await newResource(userId, { addresses: shared });
+  const answer = await ask(device, git.name);
+  expect([answer?.outcome, answer?.reasons.length]).toEqual(["unavailable", 20]);
+});
+
+test("says whether access to a resource without addresses is allowed", async () => {
+  const { device, userId } = await newDevice();
+  const open = await newResource(userId, { addresses: [] });
+  expect(await ask(device, open.name)).toMatchObject({ outcome: "reachable", reasons: [] });
+  const body = { name: unique("Rule"), rule: 'device.os == "none"', hasTimeConstraint: false };
+  const { id: rule } = (await replicas.client.must.post("/tenants/admission-rules", body)).body;
+  await replicas.client.must.patch(`/tenants/policies/${open.policyId}`, { rule });
+  expect(await ask(device, open.name)).toMatchObject({ outcome: "blocked", reasons: [{ kind: "condition" }] });
+});
+
 test("says why something is blocked, and nothing about what belongs to others", async () => {
   const { device, userId, id } = await newDevice();
   const { name, policyId } = await newResource(userId);

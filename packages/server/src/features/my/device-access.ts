@@ -3,7 +3,7 @@ import type { DeviceAnswer } from "@gatehouse/agent-protocol/device/frames";
 import { decidingAtGateways } from "@gatehouse/policy/decisions/decide-at-gateways";
 import {
   type DivertedAddress,
-  examinedAddresses,
+  type DivertedAddresses,
   findingDivertedAddresses,
 } from "@gatehouse/policy/decisions/diverted-addresses";
 import { explainingDecision, type OwnExplanation } from "@gatehouse/policy/decisions/explain-own";
@@ -72,13 +72,13 @@ export async function explainToDevice(
   const explained = await evaluator.answerPerson(tenantId, userId, "The question of the device", work);
   const { reachable, missing } = myAnswer(explained, devices);
   const { diverted, resource } = explained;
-  const isDiverted = resource !== undefined && diverted.length === examinedAddresses(request, resource);
   const isOutOfService = missing.length > 0 && missing.every(({ kind }) => kind === "no_gateway");
+  const isUnavailable = diverted.isEverywhere || isOutOfService;
   return {
-    outcome: reachable && !isDiverted ? "reachable" : isDiverted || isOutOfService ? "unavailable" : "blocked",
+    outcome: isUnavailable ? "unavailable" : reachable ? "reachable" : "blocked",
     ...(resource === undefined ? {} : { resource: resourceIn(resource) }),
     reasons: [
-      ...diverted.map((each) => ({ kind: "other_gateway", text: divertedText(each) })),
+      ...diverted.listed.map((each) => ({ kind: "other_gateway", text: divertedText(each) })),
       ...missing.map((fact) => ({ kind: fact.kind, text: missingText(fact, latestSource(sources) ?? undefined) })),
     ].slice(0, shownReasons),
   };
@@ -90,7 +90,7 @@ function* explaining(
   request: AccessRequest,
   sources: DeviceSources,
   ownDevices: readonly string[],
-): Work<OwnExplanation & { readonly diverted: readonly DivertedAddress[] }> {
+): Work<OwnExplanation & { readonly diverted: DivertedAddresses }> {
   const from = (sourceIp: string | null) => (sourceIp === null ? request : { ...request, sourceIp });
   const decide = (asked: AccessRequest) => decidingAtGateways(model, asked, sourcesAtGateways(sources));
   const asked = from(sourceAt(sources));
