@@ -144,7 +144,7 @@ describe.runIf(hasBrowser)("an administrator", () => {
     visit.expectFailures(409);
     await button(visit, "Review").click();
     await page.getByText("These addresses cannot be invited and are skipped").waitFor();
-    await effectOf(visit).getByText("Nobody’s access changes until they accept.").waitFor();
+    await effectOf(visit).getByText("Nobody’s access changes until the users accept.").waitFor();
     await effectOf(visit)
       .getByText(/^\d+ users gain access to/)
       .waitFor();

@@ -23,7 +23,7 @@ const receivers = new Set(["url", "uri", "issuer", "endpoint", "resolvers", "hos
 /** Names with such a word that are not credentials. */
 const others = new Set([
   ...["hasClientSecret", "enrolmentKey", "keyResetUntil", "codeAttemptsLeft", "statusCode", "linkVerifiedEmail"],
-  // The place in a list.
+  // The position in a list.
   "next_token",
 ]);
 
@@ -41,7 +41,7 @@ const isPublic = ({ name }: Field) => words(name).includes("public");
 function suspects(operation: Operation): readonly string[] {
   if (operation.access === "operator") return [];
   const response = responseOf(operation);
-  // A public key opens nothing for its readers. In a request, access is given to it.
+  // A public key in a response gives its readers no access. A public key in a request is given access.
   const shown =
     response === undefined ? [] : fieldsOf(response).filter((field) => isCredential(field) && !isPublic(field));
   const { body } = operation;
@@ -67,8 +67,8 @@ function declarations(): string {
     "",
     ...lines("dangerous"),
     "",
-    "The operations that do not, although a field of their request or response has the name of a credential, or of a",
-    "receiver of data:",
+    "The operations that require none, although a field of their request or response has the name of a credential, or",
+    "of a receiver of data:",
     "",
     ...lines("harmless"),
   ].join("\n")}\n`;

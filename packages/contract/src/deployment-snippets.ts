@@ -101,8 +101,8 @@ export const tokenUpdateKinds = ["debian", "container", "compose", "helm", "chec
 export type TokenUpdateKind = (typeof tokenUpdateKinds)[number];
 
 /**
- * Commands that give a new token to a gateway that runs already, after a rotation. They can be repeated. They install
- * nothing, and keep the gateway's state.
+ * Commands that give a new token to a gateway that is already running, after a rotation. They can be repeated. They
+ * install nothing, and keep the gateway's state.
  */
 export const tokenUpdateSnippets: Readonly<Record<TokenUpdateKind, (options: SnippetOptions) => string>> = {
   debian: ({ token }) => `printf %s '${token}' | sudo install -m 600 /dev/stdin /etc/gatehouse/gateway-token &&

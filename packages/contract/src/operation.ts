@@ -119,13 +119,13 @@ export interface Operation {
    */
   readonly dangerous?: string;
   /**
-   * The operation is dangerous only if its body, or an item of it, has one of these fields with another value than
+   * The operation is dangerous only if its body, or an item of it, has one of these fields with a value other than
    * false.
    */
   readonly dangerousWith?: readonly string[];
   /**
-   * The operation is dangerous only if this is true of the record, as a clause after "if". Its command decides this,
-   * and calls `requireRecentAuthentication`.
+   * The operation is dangerous only if this is true of the record, as a clause after "if". The operation's command
+   * evaluates this, and calls `requireRecentAuthentication`.
    */
   readonly dangerousIf?: string;
   /**

@@ -39,7 +39,7 @@ export function responseOf({ success }: Operation): TSchema | undefined {
   return "body" in success ? success.body : undefined;
 }
 
-/** Whether the field is the token of a gateway, which answers show or replace by `<redacted>`. */
+/** Whether the field is the token of a gateway, which responses show or replace with `<redacted>`. */
 export function isGatewayToken({ schema }: Field): boolean {
   return schema === Gateway.properties.token;
 }

@@ -20,7 +20,7 @@ export function addResetKeyCommand(program: Command): void {
     .command("reset-key")
     .summary("let a gateway or device connect with another WireGuard key")
     .description(
-      "Allows the agent of a gateway or device to connect once with another WireGuard key, within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. If others may know the agent's token, rotate the token first, for a gateway with graceSeconds 0.",
+      "Allows the agent of a gateway or device to connect once with another WireGuard key, within 24 hours. The agent need not prove the current key. Use it after a machine was set up again. If others may know the agent's token, rotate the token first. For a gateway, use graceSeconds 0.",
     )
     .addArgument(new Argument("<kind>", "the kind of the agent").choices(Object.keys(paths)))
     .argument("<id>", "the id of the gateway or device", parseId)

@@ -11,5 +11,5 @@ export function sharedAddressText({ address, resource, resources, enclosing }: S
 
 /** The reason why an allowed destination is unreachable at an address. */
 export function divertedAddressText({ address, routedFor }: DivertedAddress): string {
-  return `Devices cannot reach ${address}: packets go to a gateway of "${routedFor.name}", which does not carry this resource.`;
+  return `Devices cannot reach this resource at ${address}: packets go to a gateway of "${routedFor.name}" that does not carry this resource.`;
 }

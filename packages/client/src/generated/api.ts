@@ -309,7 +309,7 @@ export interface paths {
         };
         /**
          * Read the bounds of the history of access
-         * @description The earliest time for which access at a point in time can be listed, and the generation in force at one time. To list that access, pass the returned `at`.
+         * @description The earliest time for which access at a point in time can be listed, and the generation in force at the requested time. To list access at that time, pass the returned `at`.
          *
          *     Requires a key with the permission `decisions:read`.
          */
@@ -1250,7 +1250,7 @@ export interface paths {
          *
          *     Requires a key with the permission `gateways:write`.
          *
-         *     With `resolvers`, `domains` or `networks`, people must have authenticated in the last 15 minutes, because they decide which addresses the names of private resources open. Requests with an API key are exempt.
+         *     With `resolvers`, `domains` or `networks`, people must have authenticated in the last 15 minutes, because these settings decide which addresses the names of private resources open. Requests with an API key are exempt.
          */
         readonly put: operations["replaceGatewaySettings"];
         readonly post?: never;
@@ -1359,7 +1359,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Rotate a gateway's token
-         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token replaces the WireGuard key only with a proof of the known key, and not while a reset is pending. API keys with the permission `gateways:token` can read the new token now and later.
+         * @description The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. During its grace period, a previous token can replace the WireGuard key only with a proof of the known key, and not while a reset is pending. API keys with the permission `gateways:token` can read the new token now and later.
          *
          *     Requires a key with the permission `gateways:write`.
          *
@@ -3063,7 +3063,7 @@ export interface components {
             readonly changesAt?: string;
             /** @description Addresses of the destination that several resources have; omitted if there are none. At most 20. */
             readonly sharedAddresses?: readonly components["schemas"]["SharedAddress"][];
-            /** @description For an allowed request: addresses at which the destination is unreachable, because no gateway in service carries both the destination and the earlier created resources at the address that the subject may reach. Omitted if there are none. At most 20; at most 64 other resources are considered. */
+            /** @description For an allowed request: addresses at which the destination is unreachable. No gateway in service carries both the destination and the earlier created resources that the subject may reach at the address. Omitted if there are none. At most 20; at most 64 other resources are considered. */
             readonly divertedAddresses?: readonly components["schemas"]["DivertedAddress"][];
             /** @description For a denial: the smallest set of facts that would have led to access, and the policy that would then allow it. */
             readonly nearestMiss?: {
@@ -3121,7 +3121,7 @@ export interface components {
             readonly begins?: string;
             /**
              * Format: date-time
-             * @description The requested time, by the clock of the server.
+             * @description The requested time; by default, the server's time.
              */
             readonly at: string;
             /** @description The generation in force at that time: that of the last change that could affect access. Omitted for times before the history. */
@@ -3358,11 +3358,11 @@ export interface components {
             /** @description For a host name, domain or `*.domain` of a PRIVATE resource: blocks that contain every address that DNS may return. Gateways remove other addresses from answers and do not open them. */
             readonly answersWithin?: readonly string[];
         };
-        /** @description An address of a resource that devices cannot reach if they may also reach earlier created resources at the address: no gateway carries them all. */
+        /** @description An address that no gateway carries for both the resource and the resources created earlier. Devices that may reach all of them cannot reach the resource at this address. */
         readonly AddressWithoutCommonGateway: {
             readonly resource: components["schemas"]["NamedRecord"];
             readonly address: string;
-            /** @description The first created resource with the address. Devices send packets to its gateways. */
+            /** @description The earliest created resource with the address. Devices send packets to its gateways. */
             readonly routedFor: {
                 readonly id: string;
                 readonly name: string;
@@ -4002,7 +4002,7 @@ export interface components {
         /** @description An address of the destination whose packets devices send to a gateway that does not carry the destination. */
         readonly DivertedAddress: {
             readonly address: string;
-            /** @description The first created resource with the address. Its gateways receive the packets. */
+            /** @description The earliest created resource with the address. Its gateways receive the packets. */
             readonly routedFor: {
                 readonly id: string;
                 readonly name: string;
@@ -4220,7 +4220,7 @@ export interface components {
             readonly status: "PENDING" | "ONLINE" | "OFFLINE" | "MAINTENANCE" | "ERROR";
             /** @description Why the status is ERROR. */
             readonly error?: string;
-            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes, and see it only in answers to reads and to operations that require this authentication. */
+            /** @description The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes. They see the token only in responses to reads and to operations that require this authentication. */
             readonly token: string;
             /**
              * Format: date-time
@@ -5904,7 +5904,7 @@ export interface operations {
                     readonly changes: readonly components["schemas"]["Change"][];
                     readonly context?: components["schemas"]["AccessTestContext"];
                     /**
-                     * @description Whether pending users that the changes create or change count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.
+                     * @description Whether pending users that the changes create or affect count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.
                      * @default false
                      */
                     readonly invitationsAccepted?: boolean;

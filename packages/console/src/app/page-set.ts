@@ -43,7 +43,7 @@ export interface PageSet {
   readonly create?: { readonly title: string; readonly permission: Permission };
   /** Dialogs on the page of a record that a query parameter opens, such as `?edit=1`. */
   readonly actions?: readonly { readonly title: string; readonly parameter: string; readonly permission: Permission }[];
-  /** Tasks that begin on the list, for readers of the command palette who know the task but not the page. */
+  /** Tasks that begin on the list, for users of the command palette who know the task but not the page. */
   readonly tasks?: readonly PageTask[];
   /** Pages with fixed names, such as the guides, which the command palette finds by name. */
   readonly entries?: { readonly kind: string; readonly pages: readonly PageEntry[] };

@@ -16,6 +16,6 @@ export function useFindings(isNeeded = true) {
   });
 }
 
-/** The list of the resources that are unreachable, in the address. */
+/** The query parameter that limits the list of resources to unreachable ones. */
 export const unreachableField = "unreachable";
 export const unreachablePath = `/resources?${unreachableField}=1`;

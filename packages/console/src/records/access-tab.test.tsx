@@ -73,7 +73,7 @@ describe("the access tab of a user", () => {
     expect(mockApi.received("listPastAccess").flatMap(({ query }) => query.at ?? [])).toEqual([begins]);
   });
 
-  test("requests no access of a time before the record existed", async () => {
+  test("requests no access at times before the record existed", async () => {
     const begins = daysAgo(400);
     mockApi.answer("get", "/tenants/users/{id}", { ...ann, createdAt: daysAgo(10) });
     mockApi.answer("get", "/tenants/access/history", sample("AccessHistory", { begins }));

@@ -8,7 +8,7 @@ import { RecordLink } from "./record-link.tsx";
 import { RelativeTime } from "./relative-time.tsx";
 
 const events = paged("/tenants/events");
-/** A record and its event are written by one command, which takes less time. */
+/** One command writes a record and its event, in less than this time. */
 const mostDistanceMs = 1_000;
 
 interface LastChangedProps {

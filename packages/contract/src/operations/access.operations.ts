@@ -35,7 +35,7 @@ function openComponent<P extends TProperties>(name: string, description: string,
   return openObject(properties, { [componentKeyword]: name, description });
 }
 
-/** The most properties of a subject. */
+/** The maximum number of properties of a subject. */
 export const maxProperties = 64;
 
 /** Limits of caller-supplied properties: the same as for stored attributes and posture, since rules read both. */
@@ -330,7 +330,7 @@ export const readAccessHistory = operation({
   tag,
   summary: "Read the bounds of the history of access",
   description:
-    "The earliest time for which access at a point in time can be listed, and the generation in force at one time. To list that access, pass the returned `at`.",
+    "The earliest time for which access at a point in time can be listed, and the generation in force at the requested time. To list access at that time, pass the returned `at`.",
   access: "decisions:read",
   success: {
     status: 200,

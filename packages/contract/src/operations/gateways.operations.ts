@@ -106,7 +106,7 @@ export const replaceGatewaySettings = operation({
   description:
     "Omitted fields stay unchanged; lists are replaced as a whole. The `networks` of two gateways cannot overlap. A `relayPort` belongs to one gateway of the tenant, and no other gateway can listen on it. `If-Match` takes the gateway's ETag.",
   access: "gateways:write",
-  dangerous: "they decide which addresses the names of private resources open",
+  dangerous: "these settings decide which addresses the names of private resources open",
   dangerousWith: ["resolvers", "domains", "networks"],
   changesAccess: true,
   parameters: { id: "uuid" },
@@ -175,7 +175,7 @@ export const rotateGatewayToken = operation({
   tag,
   summary: "Rotate a gateway's token",
   description:
-    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. In its grace period, a token replaces the WireGuard key only with a proof of the known key, and not while a reset is pending. API keys with the permission `gateways:token` can read the new token now and later.",
+    "The previous tokens stay valid for `graceSeconds`, but not longer than they would have otherwise; 0 revokes them immediately. Use 0 if others may know the token. During its grace period, a previous token can replace the WireGuard key only with a proof of the known key, and not while a reset is pending. API keys with the permission `gateways:token` can read the new token now and later.",
   access: "gateways:write",
   dangerous: "the token outlives the session",
   changesAccess: true,

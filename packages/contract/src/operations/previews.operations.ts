@@ -28,7 +28,7 @@ export const previewAccess = operation({
       Type.Boolean({
         default: false,
         description:
-          "Whether pending users that the changes create or change count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.",
+          "Whether pending users that the changes create or affect count as active, as they will after they accept their invitations. Otherwise, they have no access. Ignored if the caller lacks `users:write`.",
       }),
     ),
     page: Type.Optional(

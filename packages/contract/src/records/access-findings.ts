@@ -84,13 +84,13 @@ export type ClosedAddressFinding = Static<typeof ClosedAddressFinding>;
 
 const DivertedAddressFinding = component(
   "AddressWithoutCommonGateway",
-  "An address of a resource that devices cannot reach if they may also reach earlier created resources at the address: no gateway carries them all.",
+  "An address that no gateway carries for both the resource and the resources created earlier. Devices that may reach all of them cannot reach the resource at this address.",
   {
     resource: NamedRecord,
     address: Type.String(),
     routedFor: closedObject(
       { id: Type.String(), name: Type.String() },
-      { description: "The first created resource with the address. Devices send packets to its gateways." },
+      { description: "The earliest created resource with the address. Devices send packets to its gateways." },
     ),
   },
 );

@@ -168,7 +168,7 @@ export const DivertedAddress = component(
     address: Type.String(),
     routedFor: closedObject(
       { id: Type.String(), name: Type.String() },
-      { description: "The first created resource with the address. Its gateways receive the packets." },
+      { description: "The earliest created resource with the address. Its gateways receive the packets." },
     ),
   },
 );
@@ -196,7 +196,7 @@ export const AccessExplanation = component("AccessExplanation", "The explanation
   divertedAddresses: Type.Optional(
     Type.Array(DivertedAddress, {
       description:
-        "For an allowed request: addresses at which the destination is unreachable, because no gateway in service carries both the destination and the earlier created resources at the address that the subject may reach. Omitted if there are none. At most 20; at most 64 other resources are considered.",
+        "For an allowed request: addresses at which the destination is unreachable. No gateway in service carries both the destination and the earlier created resources that the subject may reach at the address. Omitted if there are none. At most 20; at most 64 other resources are considered.",
     }),
   ),
   nearestMiss: Type.Optional(

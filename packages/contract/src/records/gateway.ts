@@ -29,7 +29,7 @@ export const Gateway = component("Gateway", "A network gateway with its settings
   error: Type.Optional(Type.String({ description: "Why the status is ERROR." })),
   token: Type.String({
     description:
-      "The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes, and see it only in answers to reads and to operations that require this authentication.",
+      "The gateway's secret token. `<redacted>` unless the caller holds `gateways:token`. People must also have authenticated in the last 15 minutes. They see the token only in responses to reads and to operations that require this authentication.",
   }),
   formerTokensEndAt: Type.Optional(
     Type.Unsafe<Static<typeof Timestamp>>({

@@ -31,7 +31,7 @@ export const AccessHistory = component("AccessHistory", "The bounds of the histo
       description: "The earliest time for which access can be listed. Omitted if there is no history yet.",
     }),
   ),
-  at: Type.Unsafe<string>({ ...Timestamp, description: "The requested time, by the clock of the server." }),
+  at: Type.Unsafe<string>({ ...Timestamp, description: "The requested time; by default, the server's time." }),
   generation: Type.Optional(
     Type.Integer({
       minimum: 0,

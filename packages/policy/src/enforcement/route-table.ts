@@ -108,7 +108,7 @@ export class RouteTable {
     }
   }
 
-  /** @param unserved resources without a gateway. Addresses are excluded that have a gateway */
+  /** @param unserved resources without a gateway. Addresses that have a gateway are excluded */
   unserved(unserved: readonly CompiledResource[]): Pick<DeviceConfiguration, "unserved"> {
     const addresses = new Set<string>();
     const names = new Set<string>();

@@ -19,8 +19,7 @@ export interface AddressWithoutCommonGateway {
  * examined once, with the first created resource that has it. Resources of type INTERNET are ignored, because policies
  * determine their gateways.
  *
- * @returns yields after each address of a resource, before it with the findings, and otherwise the units of cost that
- *   were spent
+ * @returns yields the findings of each address, then "address", and in between the units of cost that were spent
  */
 export function* divertedAddresses(model: Model): Generator<"address" | AddressWithoutCommonGateway | number, void> {
   const gateways = new ResourceGateways(model);

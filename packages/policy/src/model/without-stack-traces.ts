@@ -1,7 +1,7 @@
 /** An option of V8, which the types of the language do not have. */
 const errors: object & { stackTraceLimit?: number | undefined } = Error;
 
-/** Runs a function without stacks in its errors. Stacks of the errors that rules absorb would take most of the time. */
+/** Runs a function whose errors get no stack traces. Rules absorb many errors, and traces take most of the time. */
 export function withoutStackTraces<Result>(run: () => Result): Result {
   const { stackTraceLimit } = errors;
   errors.stackTraceLimit = 0;

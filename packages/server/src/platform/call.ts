@@ -223,7 +223,7 @@ export class Call<O extends Operation> {
 
   /**
    * The permissions that decide which secrets the answer shows: those that the caller holds, without `gateways:token`
-   * for people who have not authenticated recently, and for people in replies that are not dangerous.
+   * for people who have not authenticated recently, and for people in replies to writes that are not dangerous.
    */
   get shownPermissions(): ReadonlySet<Permission> {
     return this.#options.shownPermissions;
@@ -393,8 +393,8 @@ export class Call<O extends Operation> {
 
   /**
    * Runs a command that creates records and changes no others, like `command`. Such commands of one tenant share
-   * transactions if they arrive together. Commands of people that check the session run alone: the check would hold up
-   * the other commands. Keys are not checked.
+   * transactions if they arrive together. Commands of people run alone if they check the session: the check would hold
+   * up the other commands. API keys are not checked.
    *
    * @param count the number of records that the command creates
    * @param work must announce what it creates

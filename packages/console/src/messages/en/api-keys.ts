@@ -33,7 +33,7 @@ export const apiKeys = {
   presets: {
     infrastructure: "Infrastructure as code",
     infrastructureAbout:
-      "“Infrastructure as code” is for tools such as Terraform: the network and access to it, also as a configuration file, but no users.",
+      "“Infrastructure as code” is for tools such as Terraform. It permits managing the network and access to it, also with a configuration file, but not managing users.",
     label: "Start from a preset. Presets with the name of a role have the permissions of that role.",
     none: "Clear",
   },

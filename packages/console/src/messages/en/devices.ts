@@ -53,7 +53,7 @@ export const devices = {
   },
   noUser: "No user",
   notSeenHelp:
-    "A device that never connected counts from its enrolment, so “30 days” leaves out devices that were enrolled later. “Never connected” shows all of them.",
+    "For a device that never connected, the time since its enrolment counts. “30 days” therefore omits devices that were enrolled later. “Never connected” shows all devices that never connected.",
   noun: "devices",
   otherApp: "None: another WireGuard app",
   posture: "Posture",

@@ -55,13 +55,12 @@ export const gateways = {
     update: "Update the token",
     updateInstructions: {
       checkout:
-        "Stop the agent, and run this in the folder of the checkout. It is the command that you started the agent with, with the new token.",
+        "Stop the agent, and run this in the folder of the checkout. It is the command that started the agent, but contains the new token.",
       compose: "Run this in the folder of <code>compose.yaml</code> on the gateway’s container host.",
       container:
         "Run this on the gateway’s container host, in the folder in which you started the container. With Docker, replace <code>podman</code> with <code>docker</code>.",
-      debian:
-        "Run this on the gateway’s machine, also if it was installed with cloud-init. Nothing is installed again.",
-      helm: "Run this with access to the cluster of the gateway. If the chart runs it as a DaemonSet, restart <code>daemonset/gatehouse-gateway-gateway</code> instead.",
+      debian: "Run this on the gateway’s machine, even if it was installed with cloud-init. Nothing is reinstalled.",
+      helm: "Run this with access to the cluster of the gateway. If the chart runs the gateway as a DaemonSet, restart <code>daemonset/gatehouse-gateway-gateway</code> instead.",
     },
     waiting: "Waiting for the gateway to connect. This page updates when it connects.",
   },

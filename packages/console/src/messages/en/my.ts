@@ -56,13 +56,13 @@ export const my = {
     qr: "QR code for {{name}}",
     scan: "Scan this code with the WireGuard app, or download the file and import it there.",
     secret:
-      "Save the file now: Gatehouse does not store its private key, and cannot show it again. A person who has the file can connect as you. Do not send it to anybody.",
+      "Save the file now: Gatehouse does not store its private key, and cannot show the file again. A person who has the file can connect as you. Do not send it to anybody.",
     tooLong: "Download the file, and import it into the WireGuard app. It is too long for a QR code.",
     unserved: "The device has access, but no gateway for it is in service.",
     updateIntro:
       "The file is not updated by itself. If you cannot reach something that this page shows as available, update the file.",
     updateLater:
-      "{{reason}} When this changes, select “Update file” on this page, and choose the file that you saved. It then gets the gateways.",
+      "{{reason}} When this changes, select “Update file” on this page, and choose the file that you saved. Gatehouse then adds the gateways to the file.",
     updateTitle: "Update file for “{{name}}”",
   },
   connect: {

@@ -38,7 +38,7 @@ export const overview = {
       count_other: "{{found, number}} of {{count, number}} addresses without a common gateway",
       none_one: "The address has a common gateway",
       none_other: "All addresses have a common gateway",
-      text: "Several resources have these addresses, but no gateway carries them all. Devices that may use all of them reach only those created first. Connect the resources to a common gateway, or change the address.",
+      text: "Several resources have these addresses, but no gateway carries all of these resources. Devices that may use all of them reach only those created first. Connect the resources to a common gateway, or change the address.",
       title: "Shared addresses without a common gateway",
     },
     examined: "{{examined, number}} of {{total, number}} examined",

@@ -88,7 +88,7 @@ export const records = {
     },
     accepted: {
       devices: "Devices that they add may gain more access, if policies depend on the device.",
-      none: "They gain no access without a device.",
+      none: "Without a device, they gain no access.",
       title: "When they accept",
     },
     gained: "Gained: {{before}} → {{after}}",
@@ -119,7 +119,7 @@ export const records = {
       lost_other: "{{who}} lose access to {{what}}",
       lostNothing: "No access lost",
       none: "Nobody’s access changes.",
-      noneBeforeAcceptance: "Nobody’s access changes until they accept.",
+      noneBeforeAcceptance: "Nobody’s access changes until the users accept.",
       noneEntirely: "Nobody gains or loses access entirely. The times and conditions of access may change.",
       now: "At this moment",
       nowNone: "Nobody’s access changes.",
@@ -320,7 +320,7 @@ export const records = {
     warning: "You will not be able to see it again. Store it in a secret manager.",
   },
   divertedAddress: {
-    text: "Devices cannot reach “{{name}}” at {{address}}: packets go to a gateway of <other/>, which does not carry “{{name}}”.",
+    text: "Devices cannot reach “{{name}}” at {{address}}: packets go to a gateway of <other/> that does not carry “{{name}}”.",
     title_one: "Address without a common gateway",
     title_other: "Addresses without a common gateway",
   },

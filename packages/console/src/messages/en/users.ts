@@ -121,7 +121,7 @@ export const users = {
     title: "Invite users",
   },
   notSeenHelp:
-    "A user who never connected counts from the invitation, so “30 days” leaves out users who were invited later. “Never connected” shows all of them.",
+    "For a user who never connected, the time since the invitation counts. “30 days” therefore omits users who were invited later. “Never connected” shows all users who never connected.",
   noun: "users",
   reactivate: {
     done: "User reactivated",

@@ -189,7 +189,7 @@ test("commands have the public address, even if the page is open at another one"
   expect(screen.queryByText(/works only on the server’s own machine/)).toBeNull();
 });
 
-test("access of a person without a device is not called that of an offline one", async () => {
+test("access of a person without a device is not shown as access of an offline device", async () => {
   mockApi.answer("get", "/tenants/my/devices", []);
   mockApi.answer("get", "/tenants/my/access", pageOf([wiki]));
   openConsole("/my");

@@ -162,7 +162,7 @@ function useNoGateways({ id }: Pick<MyDevice, "id">, routes: Routes): NoGateways
   return isError ? "noAccess" : data;
 }
 
-/** A reason that does not pass also says when to update the file. */
+/** A temporary reason also says when to update the file. */
 function formatNoGateways(reason: NoGateways): string {
   return reason === "needsAgent" ? t("my.app.needsAgent") : t("my.app.updateLater", { reason: t(`my.app.${reason}`) });
 }

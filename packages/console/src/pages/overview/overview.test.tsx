@@ -204,7 +204,7 @@ test("devices that wait for an administrator are part of what needs attention", 
   expect(link.getAttribute("href")).toBe("/console/device-approvals");
 });
 
-test("what needs attention leads to the list of the unreachable resources, also from those that are not shown", async () => {
+test("the problems and the number of hidden resources link to the list of unreachable resources", async () => {
   const first = Array.from({ length: 8 }, (_, index) => ({
     id: newId(),
     name: `Wiki ${index}`,

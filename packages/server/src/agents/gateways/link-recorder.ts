@@ -19,9 +19,9 @@ const keyFaults: Readonly<Record<KeyFault | KeyClaimFault, string>> = {
   missing_proof:
     "The agent has proved its WireGuard key before, and does not prove it now. Update the agent, or reset the gateway's key",
   replaced:
-    "The agent reports another WireGuard public key than before, without a proof of the former key. If the machine has a new key, reset the gateway's key. Otherwise, rotate its token with a grace period of 0 seconds",
+    "The agent reports a different WireGuard public key than before, without a proof of the former key. If the machine has a new key, reset the gateway's key. Otherwise, rotate the gateway's token with a grace period of 0 seconds",
   former_token:
-    "The agent reports another WireGuard public key than before, with a token that was rotated. If the machine has a new key, give its agent the current token. Otherwise, rotate the token with a grace period of 0 seconds",
+    "The agent reports a different WireGuard public key than before, with a token that was rotated. If the machine has a new key, give its agent the current token. Otherwise, rotate the token with a grace period of 0 seconds",
 };
 
 /** The longest error of a gateway that is stored, in characters. */

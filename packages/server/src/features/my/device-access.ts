@@ -101,7 +101,7 @@ function* explaining(
 
 /** The person may reach both resources, so the name of the other one is not confidential. */
 function divertedText({ address, routedFor }: DivertedAddress): string {
-  const text = `Packets to ${address} go to a gateway of "${routedFor.name}", which does not carry this resource. Ask your administrator for a common gateway of both resources.`;
+  const text = `Packets to ${address} go to a gateway of "${routedFor.name}" that does not carry this resource. Ask your administrator to connect both resources to a common gateway.`;
   return text.slice(0, longestText);
 }
 

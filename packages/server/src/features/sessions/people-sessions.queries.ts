@@ -232,8 +232,8 @@ export async function personSessionExists(tx: TenantTx, id: string): Promise<boo
 }
 
 /**
- * Deletes a session, with those of the programs that were approved in it. The caller holds the session, as a program
- * that is being approved does.
+ * Deletes a session, with those of the programs that were approved in it. The caller must hold the lock of the session,
+ * as the approval of a program does.
  *
  * @returns the sessions that existed
  */

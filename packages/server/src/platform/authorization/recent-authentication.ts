@@ -29,7 +29,7 @@ export function requireRecentAuthentication(
 
 /**
  * The permissions that decide what an answer of the operation shows. People see tokens of gateways, which outlive their
- * sessions, only after a recent authentication. Other writes than dangerous ones show people none: with the same
+ * sessions, only after a recent authentication. Writes that are not dangerous show people none: with the same
  * Idempotency-Key, an older session gets the same reply.
  */
 export function shownPermissions(

@@ -43,7 +43,7 @@ test("a tenant that keeps the replica busy pauses twice the time that it was cha
   expect(await pauseOf("neighbour")).toBe(0);
 });
 
-test("a tenant is charged twice for the time in which an invalid body is read", async () => {
+test("a tenant is charged double the time in which an invalid body is read", async () => {
   const read = () => {
     loop.pass(60);
     throw new Error("invalid");

@@ -68,7 +68,7 @@ const preparationCost = 50;
 /**
  * Invalid evaluations are not explained, so they do not count.
  *
- * @throws the work: AppError invalid_body
+ * @throws AppError invalid_body, when the work runs
  */
 function* requireFewExplanations(
   explained: readonly Partial<Question>[],
