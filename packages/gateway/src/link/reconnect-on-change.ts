@@ -13,7 +13,8 @@ export function reconnectOnChange(link: Pick<GatewayLink, "expired" | "reconnect
   let { isLimited } = agent;
   agent.onChange((content) => {
     const wasLimited = isLimited;
-    isLimited = agent.isLimited;
+    // After the content is dropped, the server sends a configuration, which may fail before the content is back.
+    isLimited = content !== undefined && agent.isLimited;
     if (content === undefined) link.expired();
     // Before the failure is reported: the server must not rely on a configuration that is not enforced completely.
     else if (isLimited && !wasLimited) link.reconnect();
