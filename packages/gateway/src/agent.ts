@@ -19,11 +19,11 @@ import { nameOf, refusalOf, type Trust } from "./configuration/verify-configurat
 import { closedTable } from "./enforcement/base-chains.ts";
 import { changesAt, type Enforced, enforcedAt, enforcedFrom, limitedBy } from "./enforcement/enforced.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
-import { type OpenState, RouteGuard } from "./enforcement/route-guard.ts";
 import { withNames } from "./enforcement/traffic-rules.ts";
 import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import { storeWarnings } from "./reports/store-warnings.ts";
+import { type OpenState, RouteGuard } from "./route-guard.ts";
 
 /** The interval of retries after the kernel refused a change. */
 const retryMs = 5_000;
@@ -472,11 +472,14 @@ export class Agent {
 
   /** Drops all traffic while another gateway agent has the route to devices. */
   async #checkRoute(): Promise<void> {
-    const wasClosed = this.#route.isClosed;
+    const { isClosed: wasClosed } = this.#route;
+    const served = this.#served;
     try {
       await this.#route.check(() => this.#openState());
     } finally {
-      if (this.#route.isClosed !== wasClosed) await this.#holder.notify(this.#served);
+      // When the route is free, the link of an agent without a configuration reconnects, and gets one.
+      const isReopened = wasClosed && !this.#route.isClosed;
+      if (isReopened || this.#served !== served) await this.#holder.notify(this.#served);
     }
   }
 

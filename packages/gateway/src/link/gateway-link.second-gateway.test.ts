@@ -11,7 +11,7 @@ import {
   type Hello,
 } from "@gatehouse/agent-protocol/gateway/frames";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { WebSocketServer } from "ws";
+import { type WebSocket, WebSocketServer } from "ws";
 import { waitLimitMs } from "../../../../test/wait-limit.ts";
 import type { Agent } from "../agent.ts";
 import { type AgentWorld, content, device, isClosed, newAgentWorld, passing } from "../testing/agent-world.ts";
@@ -29,14 +29,20 @@ let link: GatewayLink;
 let frames: (Hello | Applied | Failed)[];
 /** The configuration that the server sends, as a whole, to an agent that does not enforce it. */
 let current: SignedConfiguration;
+/** Whether the server is about to send a configuration, but has not yet. */
+let isLate: boolean;
+/** The latest connection. */
+let latest: WebSocket | undefined;
 let close: () => void;
 
 beforeEach(async () => {
   world = await newAgentWorld();
   frames = [];
+  isLate = false;
   const server = createServer();
   const sockets = new WebSocketServer({ server, handleProtocols: () => gatewayLinkSubprotocols[2] });
   sockets.on("connection", (socket) => {
+    latest = socket;
     socket.on("message", (text) => {
       const frame = JSON.parse(String(text)) as Hello | Applied | Failed | Heartbeat; // the link alone connects
       if (frame.type === "heartbeat") return;
@@ -45,8 +51,7 @@ beforeEach(async () => {
       const { signingKey } = world.signer;
       const now = world.clock.now();
       socket.send(JSON.stringify({ type: "welcome", signingKey, heartbeatIntervalMs: 10_000, now }));
-      if (frame.enforces?.root === current.envelope.header.root) return;
-      socket.send(JSON.stringify({ type: "whole", ...current }));
+      if (frame.enforces?.root !== current.envelope.header.root && !isLate) send(current);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -78,13 +83,16 @@ beforeEach(async () => {
   });
   reconnectOnChange(link, agent);
   link.start();
-  await received("hello", "applied");
 });
 afterEach(async () => {
   link.stop();
   close();
   await world.stop();
 });
+
+function send(configuration: SignedConfiguration): void {
+  latest?.send(JSON.stringify({ type: "whole", ...configuration }));
+}
 
 /** Waits until the agent has sent these frames since the previous call. Returns the last one. */
 async function received(...types: readonly string[]) {
@@ -122,6 +130,7 @@ const rivalLeaves = async () => {
 };
 
 test("an agent that loses the route reconnects once, reports one failure, and recovers when the route is free", async () => {
+  await received("hello", "applied");
   // The second time shows that nothing of the first one remains.
   for (const name of ["gh1", "gh2"]) {
     await rivalAppears(name);
@@ -137,4 +146,42 @@ test("an agent that loses the route reconnects once, reports one failure, and re
     expect(passing(kernel)).toEqual([device]);
     expect(agent.isLimited).toBe(false);
   }
+});
+
+test("an agent that notices the loss of the route while it applies a configuration reports the failure", async () => {
+  await received("hello", "applied");
+  kernel.rival = "gh1";
+  current = world.signed({ ...content(), classes: {} });
+  send(current);
+  expect(await received("hello", "failed")).toMatchObject({ reason: "not_applied" });
+  await silentChecks(8);
+  expect(isClosed(kernel)).toBe(true);
+  await rivalLeaves();
+  await received("hello", "applied");
+  expect(passing(kernel)).toEqual([]);
+});
+
+test("an agent that loses the route again before it gets a configuration recovers", async () => {
+  await received("hello", "applied");
+  await rivalAppears("gh1");
+  await received("hello", "failed");
+  isLate = true;
+  await rivalLeaves();
+  await received("hello");
+  isLate = false;
+  await rivalAppears("gh2");
+  await received("hello", "failed");
+  await rivalLeaves();
+  await received("hello", "applied");
+  await silentChecks(8);
+  expect(passing(kernel)).toEqual([device]);
+});
+
+test("an agent that never had the route gets its first configuration when the route is free", async () => {
+  kernel.rival = "gh1";
+  await received("hello", "failed");
+  expect(isClosed(kernel)).toBe(true);
+  await rivalLeaves();
+  await received("hello", "applied");
+  expect(passing(kernel)).toEqual([device]);
 });

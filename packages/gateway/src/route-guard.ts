@@ -1,11 +1,11 @@
 /** Closes the tunnel while another gateway agent has the route to devices. */
 import { errorMessage } from "@gatehouse/agent-core/log";
 import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/configuration";
-import type { AgentParts } from "../agent-parts.ts";
-import type { Repairs } from "../reports/repairs.ts";
-import { closedTable } from "./base-chains.ts";
-import { otherGatewayText } from "./device-route.ts";
-import type { NftState } from "./nft-state.ts";
+import type { AgentParts } from "./agent-parts.ts";
+import { closedTable } from "./enforcement/base-chains.ts";
+import { otherGatewayText } from "./enforcement/device-route.ts";
+import type { NftState } from "./enforcement/nft-state.ts";
+import type { Repairs } from "./reports/repairs.ts";
 
 /** The state in which the tunnel opens. */
 export interface OpenState {
