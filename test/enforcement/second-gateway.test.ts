@@ -39,6 +39,7 @@ describe.skipIf(why !== undefined)("a second gateway agent in a network namespac
 
   const run = (program: string, ...args: readonly string[]) => gateway.namespace.run(program, args);
   const owner = () => /dev (\S+)/.exec(run("ip", "route", "show", "exact", pool))?.[1];
+  const connections = () => run("conntrack", "-L", "-f", "ipv4", "--orig-src", pool);
   const reaches = () => ann.prober.ask("tcp", { host: app.ipv4, port: ports.web });
 
   test("gets no configuration while the first one has the route, and does not take it", async () => {
@@ -63,6 +64,7 @@ describe.skipIf(why !== undefined)("a second gateway agent in a network namespac
   });
 
   test("that takes the route closes the first one, which opens again when the second one is gone", async () => {
+    expect(connections()).toContain(`dst=${app.ipv4} sport=`);
     // An earlier version takes the route without asking.
     const taker = second.interfaceName;
     run("ip", "link", "add", taker, "type", "bridge");
@@ -76,11 +78,12 @@ describe.skipIf(why !== undefined)("a second gateway agent in a network namespac
     const table = run("nft", "list", "table", "inet", `gatehouse-${gateway.interfaceName}`);
     expect(table).toMatch(new RegExp(`iifname "${gateway.interfaceName}" counter name "dropped" drop`));
     expect(owner()).toBe(taker);
+    expect(connections()).toBe("");
     run("ip", "link", "delete", taker);
     await until("the first one opens again", async () => (await gateway.report()).enforces !== null, 20_000);
     expect(owner()).toBe(gateway.interfaceName);
     expect(await reaches()).toBe(true);
-    expect(await warnings()).toEqual([]);
+    expect(await warnings()).toEqual([expect.stringContaining("changed the routes of the interface")]);
   });
 
   test("is not taken for an earlier run of the first one", async () => {

@@ -3,6 +3,7 @@ import type { ConfigurationContent } from "@gatehouse/agent-protocol/gateway/con
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Agent } from "./agent.ts";
 import { type AgentWorld, content, device, isClosed, minuteMs, newAgentWorld, passing } from "./testing/agent-world.ts";
+import { RecordingKernel } from "./testing/recording-kernel.ts";
 
 describe("a gateway's agent beside another one", () => {
   let world: AgentWorld;
@@ -11,10 +12,11 @@ describe("a gateway's agent beside another one", () => {
   });
   afterEach(() => world.stop());
 
+  /** Without an enforced configuration, the next check is the only timer. */
   async function passChecks(agent: Agent, count = 1): Promise<void> {
     for (let checks = 0; checks < count; checks += 1) {
       await world.pass(agent, 2_000);
-      await vi.waitUntil(() => world.clock.waiting > 1);
+      await vi.waitUntil(() => world.clock.waiting > (agent.content === undefined ? 0 : 1));
     }
   }
   const logged = (text: string) => world.log.filter((line) => line.includes(text)).length;
@@ -50,16 +52,95 @@ describe("a gateway's agent beside another one", () => {
     const notified: (ConfigurationContent | undefined)[] = [];
     agent.onChange((enforced) => void notified.push(enforced));
     kernel.rival = undefined;
-    const tunnel = vi.spyOn(kernel, "tunnel").mockRejectedValueOnce(new Error("the kernel refuses"));
-    await passChecks(agent);
+    kernel.problems = { routes: "Network is unreachable" };
+    await passChecks(agent, 20);
     expect(isClosed(kernel)).toBe(true);
     expect(agent.enforces).toBeUndefined();
-    await world.pass(agent, 5_000);
-    expect(tunnel).toHaveBeenCalledTimes(2);
+    const failed = "The routes of the interface gh0 cannot be restored (Network is unreachable).";
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("is dropped until its routes"), failed]);
+    expect(await agent.applyConfiguration(world.signed(content()))).toMatchObject({
+      reason: "not_applied",
+      message: expect.stringContaining(failed),
+    });
+    expect(logged("no other gateway agent has the route")).toBe(1);
+    expect(logged("failed to")).toBe(1);
+    kernel.problems = {};
+    await passChecks(agent);
     expect(passing(kernel)).toEqual([device]);
-    expect(agent.enforces).toBeDefined();
     expect(notified).toEqual([content()]);
     expect((await agent.report()).warnings).toEqual([]);
+    expect(await agent.applyConfiguration(world.signed(content()))).toMatchObject({ state: "applied" });
+  });
+
+  test("opens the tunnel again although another part of it cannot be restored", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.rival = "gh1";
+    await passChecks(agent);
+    kernel.rival = undefined;
+    kernel.problems = { "listen port": "Address already in use" };
+    vi.spyOn(kernel, "tunnel").mockRejectedValue(new Error("Address already in use"));
+    await passChecks(agent, 20);
+    expect(passing(kernel)).toEqual([device]);
+    expect(agent.enforces).toBeDefined();
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("The listen port of the interface gh0")]);
+    expect(logged("failed to")).toBe(1);
+  });
+
+  test("closes the tunnel as soon as the kernel permits it, and reports the loss of the route until then", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    const notified: (ConfigurationContent | undefined)[] = [];
+    agent.onChange((enforced) => void notified.push(enforced));
+    kernel.rival = "gh1";
+    const filter = vi.spyOn(kernel, "filter").mockRejectedValue(new Error("the kernel refuses"));
+    await passChecks(agent, 3);
+    expect(passing(kernel)).toEqual([device]);
+    expect(agent.enforces).toBeUndefined();
+    expect(notified).toEqual([undefined]);
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("the interface gh1")]);
+    expect(kernel.changes).not.toContain("connections");
+    filter.mockRestore();
+    // The interval is longer after a failure.
+    await passChecks(agent, 3);
+    expect(isClosed(kernel)).toBe(true);
+    expect(kernel.changes.filter((change) => change === "connections")).toHaveLength(1);
+    expect(notified).toEqual([undefined]);
+  });
+
+  test("reports connections that cannot be ended until they are", async () => {
+    const { agent, kernel } = await world.start();
+    await agent.applyConfiguration(world.signed(content()));
+    kernel.rival = "gh1";
+    const refusal = new Error("conntrack: not installed (package conntrack)");
+    const end = vi.spyOn(kernel, "endConnections").mockRejectedValue(refusal);
+    await passChecks(agent, 12);
+    expect(isClosed(kernel)).toBe(true);
+    expect((await agent.report()).warnings).toEqual([
+      expect.stringContaining("the interface gh1"),
+      expect.stringContaining("(conntrack: not installed (package conntrack))"),
+    ]);
+    expect(logged("failed to end the connections")).toBe(1);
+    end.mockRestore();
+    await passChecks(agent, 3);
+    expect((await agent.report()).warnings).toEqual([expect.stringContaining("the interface gh1")]);
+    expect(kernel.changes.filter((change) => change === "connections")).toHaveLength(1);
+  });
+
+  test("tries the stored configuration once while the other one has the route, and resumes it afterwards", async () => {
+    const before = await world.start();
+    await before.agent.applyConfiguration(world.signed(content()));
+    await before.agent.stop();
+    const machine = new RecordingKernel();
+    machine.rival = "gh1";
+    const { agent, kernel } = await world.start(machine);
+    await passChecks(agent, 20);
+    expect(isClosed(kernel)).toBe(true);
+    expect(logged("refused a configuration reason=not_applied")).toBe(1);
+    kernel.rival = undefined;
+    await passChecks(agent, 4);
+    expect(passing(kernel)).toEqual([device]);
+    expect(agent.enforces).toBeDefined();
   });
 
   test("stays closed when other programs change the filters, and when time passes", async () => {

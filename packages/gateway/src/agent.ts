@@ -17,13 +17,13 @@ import { contentAt, endedDevices } from "./configuration/time-windows.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { nameOf, refusalOf, type Trust } from "./configuration/verify-configuration.ts";
 import { closedTable } from "./enforcement/base-chains.ts";
-import { otherGatewayText } from "./enforcement/device-route.ts";
 import { changesAt, type Enforced, enforcedAt, enforcedFrom, limitedBy } from "./enforcement/enforced.ts";
 import type { NftState } from "./enforcement/nft-state.ts";
 import { withNames } from "./enforcement/traffic-rules.ts";
 import { Repairs } from "./reports/repairs.ts";
 import { loadOfMachine, peerReports } from "./reports/reports.ts";
 import { storeWarnings } from "./reports/store-warnings.ts";
+import { type OpenState, RouteGuard } from "./route-guard.ts";
 
 /** The interval of retries after the kernel refused a change. */
 const retryMs = 5_000;
@@ -48,9 +48,8 @@ export class Agent {
   #checks = 0;
   /** Another program changed the filters, and the kernel refused to restore them. */
   #isOpen = false;
-  /** The interface of another gateway agent that has the route to devices. All traffic is dropped then. */
-  #rival: string | undefined;
   readonly #repairs: Repairs;
+  readonly #route: RouteGuard;
   /** The kernel refused a part of the last change. The enforced state is applied until the kernel accepts it. */
   #mustRetry = false;
   /** The state at the start, if the machine refused its configuration. Undefined: there is nothing to retry. */
@@ -59,6 +58,7 @@ export class Agent {
   constructor(parts: AgentParts) {
     this.#parts = parts;
     this.#repairs = new Repairs(parts.wireGuard.name, parts.clock);
+    this.#route = new RouteGuard(parts, this.#repairs);
     this.#holder = new ConfigurationHolder(parts.folder, parts.log, parts.copy);
   }
 
@@ -130,7 +130,7 @@ export class Agent {
       load: loadOfMachine(),
       peers: content === undefined ? [] : peerReports(content, live),
       warnings: [
-        ...(this.#rival === undefined ? [] : [otherGatewayText(this.#rival)]),
+        ...this.#route.warnings(),
         ...storeWarnings(this.#holder),
         ...this.#parts.warnings(),
         ...this.#repairs.problems(),
@@ -143,7 +143,7 @@ export class Agent {
   /** The configuration that is enforced completely; undefined if none. */
   get enforces(): ConfigurationName | undefined {
     const enforced = this.#enforced;
-    return enforced === undefined || enforced.isLimited || this.#isOpen || this.#rival !== undefined
+    return enforced === undefined || enforced.isLimited || this.#isOpen || this.#route.isClosed
       ? undefined
       : nameOf(enforced.configuration.envelope.header);
   }
@@ -186,7 +186,7 @@ export class Agent {
   /** Devices whose sessions have ended are not peers. Without the route to devices, the tunnel stays as it is. */
   async #tunnel(content: ConfigurationContent): Promise<void> {
     const { kernel, clock } = this.#parts;
-    if (this.#rival === undefined) await kernel.tunnel(contentAt(content, clock.now()));
+    if (!this.#route.isClosed) await kernel.tunnel(contentAt(content, clock.now()));
   }
 
   /** Adds a listener. It receives the content after each change, and undefined when the configuration expires. */
@@ -277,7 +277,8 @@ export class Agent {
     const { kernel, clock, forwarding } = this.#parts;
     const { content } = configuration;
     await this.#checkRoute();
-    if (this.#rival !== undefined) throw new Error(otherGatewayText(this.#rival));
+    const { obstacle } = this.#route;
+    if (obstacle !== undefined) throw new Error(obstacle);
     const enforced = enforcedFrom(configuration, forwarding, clock.now());
     const state = this.#table(enforced);
     await kernel.checkFilters(state);
@@ -299,6 +300,7 @@ export class Agent {
   async #limitOrRestore(refused: SignedConfiguration, previous: Enforced | undefined): Promise<void> {
     const { kernel, wireGuard, forwarding, clock, log } = this.#parts;
     this.#enforced = previous;
+    const served = this.#served;
     this.#mustRetry = true;
     try {
       if (previous === undefined) {
@@ -318,12 +320,13 @@ export class Agent {
       log("failed to restore the previous tunnel; will retry", { err, retryMs });
     }
     this.#setTimer();
-    if (this.#enforced !== previous) await this.#holder.notify(this.#served);
+    // While all traffic is dropped, nothing changes: the link would reconnect before it reports the failure.
+    if (this.#served !== served) await this.#holder.notify(this.#served);
   }
 
   /** The content that devices can use; undefined: everything is dropped. */
   get #served(): ConfigurationContent | undefined {
-    return this.#rival === undefined ? this.content : undefined;
+    return this.#route.isClosed ? undefined : this.content;
   }
 
   async #filtersOf(enforced: Enforced): Promise<void> {
@@ -348,7 +351,7 @@ export class Agent {
 
   /** Returns the desired table. */
   #table(enforced: Enforced): NftState {
-    return this.#rival === undefined ? this.#openTable(enforced) : closedTable(this.#parts.wireGuard.name);
+    return this.#route.isClosed ? closedTable(this.#parts.wireGuard.name) : this.#openTable(enforced);
   }
 
   /** Returns the table for the addresses that names and hosts have now. It drops everything after the expiry. */
@@ -453,8 +456,9 @@ export class Agent {
       this.#repairs.clearProblems();
       if (this.#checks * checkMs < retryMs) return;
       this.#checks = 0;
-      if (this.#stored !== undefined) await this.#resume(this.#stored);
-      else if (this.#trust !== undefined) await this.#holder.retry(undefined, this.#trust);
+      if (this.#stored !== undefined) {
+        if (!this.#route.hasRival) await this.#resume(this.#stored);
+      } else if (this.#trust !== undefined) await this.#holder.retry(undefined, this.#trust);
       return;
     }
     this.#stored = undefined;
@@ -462,34 +466,27 @@ export class Agent {
     this.#checks = 0;
     const { configuration, content } = enforced;
     if (this.#trust !== undefined) await this.#holder.retry(configuration, this.#trust);
-    if (this.#rival !== undefined) return;
+    if (this.#route.isClosed) return;
     await this.#repairs.record(kernel.repairTunnel(contentAt(content, clock.now())), log);
   }
 
-  /**
-   * Drops all traffic while another gateway agent has the route to devices. Answers to this tenant's devices would
-   * otherwise reach devices of the other agent that have the same addresses. Nothing is lost: without the route, no
-   * device gets an answer. Taking the route would do the same to the other agent, which would take it back.
-   */
+  /** Drops all traffic while another gateway agent has the route to devices. */
   async #checkRoute(): Promise<void> {
-    const { kernel, wireGuard, clock, log } = this.#parts;
-    const [former, rival] = [this.#rival, await kernel.otherGateway()];
-    if (rival === former) return;
-    if (rival !== undefined) {
-      await kernel.filter(closedTable(wireGuard.name));
-      await kernel.endConnections();
-      this.#rival = rival;
-      log("another gateway agent has the route to devices; dropping all traffic", { interface: rival });
-      if (former === undefined) await this.#holder.notify(undefined);
-      return;
+    const { isClosed: wasClosed } = this.#route;
+    const served = this.#served;
+    try {
+      await this.#route.check(() => this.#openState());
+    } finally {
+      // When the route is free, the link of an agent without a configuration reconnects, and gets one.
+      const isReopened = wasClosed && !this.#route.isClosed;
+      if (isReopened || this.#served !== served) await this.#holder.notify(this.#served);
     }
+  }
+
+  /** The state of the kernel when the tunnel opens again. */
+  #openState(): OpenState | undefined {
     const enforced = this.#enforced;
-    if (enforced !== undefined) {
-      await kernel.tunnel(contentAt(enforced.content, clock.now()));
-      await kernel.filter(this.#openTable(enforced));
-    }
-    this.#rival = undefined;
-    log("no other gateway agent has the route to devices any more", { interface: former });
-    if (enforced !== undefined) await this.#holder.notify(enforced.content);
+    if (enforced === undefined) return undefined;
+    return { content: contentAt(enforced.content, this.#parts.clock.now()), table: this.#openTable(enforced) };
   }
 }

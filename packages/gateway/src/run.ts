@@ -12,6 +12,7 @@ import { StateFolder } from "./configuration/state-folder.ts";
 import { validateConfiguration } from "./configuration/validate-configuration.ts";
 import { dryRun } from "./dry-run.ts";
 import { GatewayLink } from "./link/gateway-link.ts";
+import { reconnectOnChange } from "./link/reconnect-on-change.ts";
 
 export const exitCodes = { ok: 0, failed: 1, usage: 2 } as const;
 
@@ -131,14 +132,7 @@ async function openLink({ agent, folder }: ComposedAgent, url: string, tokenFile
     clock: systemClock,
     log: standardErrorLog,
   });
-  let { isLimited } = agent;
-  agent.onChange((content) => {
-    const wasLimited = isLimited;
-    isLimited = agent.isLimited;
-    if (content === undefined) link.expired();
-    // Before the failure is reported: the server must not rely on a configuration that is not enforced completely.
-    else if (isLimited && !wasLimited) link.reconnect();
-  });
+  reconnectOnChange(link, agent);
   link.start();
   return link;
 }

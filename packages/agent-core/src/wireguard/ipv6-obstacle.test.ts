@@ -22,13 +22,17 @@ test.each([
   [{ all: 0, default: 0 }],
   // The interface exists, so that the value of new interfaces no longer applies.
   [{ all: 0, default: 1, gh0: 0 }],
+  // The kernel copies the value of all interfaces to each one when it is written, and does not read it again.
+  [{ all: 1, default: 0, gh0: 0 }],
+  [{ all: 1, default: 1, gh0: 0 }],
+  [{ all: 1, default: 0 }],
 ])("an interface can have IPv6 addresses with %j", async (values) => {
   expect(await obstacleWith(values)).toBeUndefined();
 });
 
 test.each([
   [{ all: 1, default: 1, gh0: 1 }, "net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.gh0.disable_ipv6=0"],
-  [{ all: 1, default: 0, gh0: 0 }, "net.ipv6.conf.all.disable_ipv6=0"],
+  [{ all: 1, default: 1 }, "net.ipv6.conf.all.disable_ipv6=0 net.ipv6.conf.default.disable_ipv6=0"],
   [{ all: 0, default: 0, gh0: 1 }, "net.ipv6.conf.gh0.disable_ipv6=0"],
   [{ all: 0, default: 1 }, "net.ipv6.conf.default.disable_ipv6=0"],
 ])("the settings to change are named with %j", async (values, commands) => {

@@ -34,6 +34,10 @@ test.each<[string, Machine]>([
   ["nobody", { routes: [], tables: ["gh1"] }],
   ["nobody, without any route", { routes: undefined }],
   ["an earlier run of this agent", { routes: [to("gh0")], tables: ["gh0", "gh1"] }],
+  [
+    "this agent, before another program",
+    { routes: [to("gh0"), { ...to("eth0"), metric: 100, protocol: "dhcp" }], tables: ["gh0"] },
+  ],
   ["a route that drops packets", { routes: [dropped] }],
 ])("an agent starts, and opens the tunnel, if the route belongs to %s", async (_, machine) => {
   await expect(routeOn(machine).checkFree()).resolves.toBeUndefined();
@@ -62,11 +66,14 @@ test("an agent does not start if another gateway agent has the route", async () 
 });
 
 test("an agent does not start if another program has the route, but keeps its own one", async () => {
-  for (const routes of [[to("eth0")], [to("gh0"), { ...to("eth0"), metric: 100 }]]) {
-    const route = routeOn({ routes, tables: ["gh0"] });
-    await expect(route.checkFree()).rejects.toThrow(
-      /are routed to the interface eth0\..*ip route delete 100.64.0.0\/10 dev eth0$/,
-    );
-    expect(await route.otherGateway()).toBeUndefined();
-  }
+  const route = routeOn({ routes: [to("eth0"), { ...to("gh0"), metric: 100 }], tables: ["gh0"] });
+  await expect(route.checkFree()).rejects.toThrow(
+    /are routed to the interface eth0\..*ip route delete 100.64.0.0\/10 dev eth0$/,
+  );
+  expect(await route.otherGateway()).toBeUndefined();
+});
+
+test("an agent does not start beside another gateway agent, even if its own route comes first", async () => {
+  const route = routeOn({ routes: [to("gh0"), { ...to("gh1"), metric: 100 }], tables: ["gh0", "gh1"] });
+  await expect(route.checkFree()).rejects.toThrow("the interface gh1 of another gateway agent");
 });

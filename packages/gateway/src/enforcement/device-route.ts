@@ -16,25 +16,32 @@ export class DeviceRoute {
   }
 
   /**
-   * Must be called before the agent starts: it would take the route from its owner.
+   * Must be called before the agent starts: it would take the route from its owner. Routes of other programs after the
+   * agent's own one are unused.
    *
-   * @throws Error if the addresses are routed to another interface
+   * @throws Error if the addresses are routed to another interface, or another gateway agent has a route
    */
   async checkFree(): Promise<void> {
-    const other = (await this.#interfaces()).find((name) => name !== this.#interfaceName);
-    if (other === undefined) return;
-    if (await this.#isOfGateway(other)) throw new Error(otherGatewayText(other));
+    const interfaces = await this.#interfaces();
+    const other = await this.#gatewayAmong(interfaces);
+    if (other !== undefined) throw new Error(otherGatewayText(other));
+    const [first] = interfaces;
+    if (first === undefined || first === this.#interfaceName) return;
     throw new Error(
-      `${DEVICE_POOL}, the addresses of devices, are routed to the interface ${other}. If nobody needs that route, delete it: ip route delete ${DEVICE_POOL} dev ${other}`,
+      `${DEVICE_POOL}, the addresses of devices, are routed to the interface ${first}. If nobody needs that route, delete it: ip route delete ${DEVICE_POOL} dev ${first}`,
     );
   }
 
   /** Returns the interface of another gateway agent that has the route; undefined if none has it. */
   async otherGateway(): Promise<string | undefined> {
-    const [first, ...others] = await this.#interfaces();
+    const interfaces = await this.#interfaces();
     // The kernel uses the first one.
-    if (first === undefined || first === this.#interfaceName) return undefined;
-    for (const name of [first, ...others]) {
+    return interfaces[0] === this.#interfaceName ? undefined : this.#gatewayAmong(interfaces);
+  }
+
+  /** Returns the first interface of another gateway agent. */
+  async #gatewayAmong(interfaces: readonly string[]): Promise<string | undefined> {
+    for (const name of interfaces) {
       if (name !== this.#interfaceName && (await this.#isOfGateway(name))) return name;
     }
     return undefined;

@@ -200,4 +200,6 @@ test("ends the connections of devices", async () => {
   expect(flushed).toEqual(["-D -f ipv4 --orig-src 100.64.0.0/10"]);
   refused.set("-D", "0 flow entries have been deleted.");
   await expect(kernel.endConnections()).resolves.toBeUndefined();
+  refused.set("-D", "not installed (package conntrack)");
+  await expect(kernel.endConnections()).rejects.toThrow("not installed (package conntrack)");
 });

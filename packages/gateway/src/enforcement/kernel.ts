@@ -83,13 +83,17 @@ export class Kernel {
    */
   async #flushRelayed(ports: ReturnType<typeof movedRelayPorts>): Promise<void> {
     for (const { family, port } of ports) {
-      await this.#flush(["-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port]);
+      const selector = ["-f", family === 4 ? "ipv4" : "ipv6", "-p", "udp", "--orig-port-dst", port];
+      // Without the program, devices only keep the previous target.
+      await this.#flush(selector).catch(() => {});
     }
   }
 
   async #flush(selector: readonly string[]): Promise<void> {
-    // The command fails if no entry matches, or if the program is not installed.
-    await this.#programs.change("conntrack", ["-D", ...selector]).catch(() => {});
+    await this.#programs.change("conntrack", ["-D", ...selector]).catch((error: unknown) => {
+      // The command also fails if no entry matches.
+      if (!(error instanceof ProgramFailure) || !error.message.includes(" 0 flow entries")) throw error;
+    });
   }
 
   /** @throws ProgramFailure if the kernel would refuse these filters */
@@ -215,6 +219,8 @@ export class Kernel {
   /**
    * Flushes the conntrack entries of connections from devices, so that pending answers to them lead nowhere. Filters
    * cannot drop those answers after another interface got the route to devices.
+   *
+   * @throws ProgramFailure if they cannot be flushed, for example because the program is not installed
    */
   endConnections(): Promise<void> {
     return this.#flush(["-f", "ipv4", "--orig-src", DEVICE_POOL]);

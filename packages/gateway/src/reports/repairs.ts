@@ -57,6 +57,11 @@ export class Repairs {
     this.#problems = new Map();
   }
 
+  /** Whether the part could not be restored at the last check. */
+  hasProblem(part: TunnelPart): boolean {
+    return this.#problems.has(part);
+  }
+
   /** Returns warnings about parts that cannot be restored now. */
   problems(): readonly string[] {
     return Array.from(this.#problems, ([part, problem]) => {
