@@ -86,7 +86,7 @@ describe.skipIf(why !== undefined)("a second gateway agent in a network namespac
     expect(await warnings()).toEqual([expect.stringContaining("changed the routes of the interface")]);
   });
 
-  test("is not taken for an earlier run of the first one", async () => {
+  test("is not mistaken for an earlier run of the first one", async () => {
     await gateway.kill();
     expect((await gateway.start()).enforces).not.toBeNull();
     expect(owner()).toBe(gateway.interfaceName);

@@ -133,7 +133,7 @@ describe("a gateway's agent beside other programs", () => {
     kernel.problems = { IPv6: "IPv6 is disabled on this machine." };
     await passChecks(agent, 12);
     expect((await agent.report()).warnings).toEqual([
-      "IPv6 is disabled on this machine. Until then, devices reach nothing over IPv6 through this gateway.",
+      "Devices reach nothing over IPv6 through this gateway. IPv6 is disabled on this machine.",
     ]);
     expect(world.log.filter((line) => line.includes("IPv6"))).toEqual([
       expect.stringContaining("failed to restore a part of the tunnel; will retry part=IPv6"),

@@ -41,7 +41,7 @@ export async function lockFolder(
   return () => void held.close();
 }
 
-/** Whether a folder has a lock. The process that made it may have ended. */
+/** Whether a folder has a lock. The process that created the lock may have ended. */
 export function isLocked(folder: string): Promise<boolean> {
   return stat(socketIn(folder)).then(
     () => true,

@@ -50,7 +50,7 @@ export async function checkRights(folder: string, privateKeyFile: string): Promi
   const key = await stat(privateKeyFile);
   if ((key.mode & 0o077) !== 0) {
     throw new Error(
-      `Other users can read the private key ${privateKeyFile} (mode ${octal(key.mode)}). Remove the right: chmod go= ${privateKeyFile}. If someone may have read the key, replace it.`,
+      `Other users can read the private key ${privateKeyFile} (mode ${octal(key.mode)}). Remove the permission: chmod go= ${privateKeyFile}. If someone may have read the key, replace it.`,
     );
   }
 }

@@ -62,7 +62,7 @@ test("a folder that another agent uses can be read", async () => {
 test("a folder that others can write to is refused, and need not be deleted", async () => {
   await mkdir(folder, { recursive: true });
   await chmod(folder, 0o770);
-  const text = `Other users can write to the runtime folder ${folder} (mode 0770). Remove the right: chmod go-w ${folder}`;
+  const text = `Other users can write to the runtime folder ${folder} (mode 0770). Remove the permission: chmod go-w ${folder}`;
   await expect(new RuntimeFolder(folder).open()).rejects.toThrow(text);
 });
 

@@ -31,7 +31,7 @@ export class RuntimeFolder {
     }
     if ((mode & 0o022) !== 0) {
       throw new Error(
-        `Other users can write to the runtime folder ${this.path} (mode ${octal(mode)}). Remove the right: chmod go-w ${this.path}`,
+        `Other users can write to the runtime folder ${this.path} (mode ${octal(mode)}). Remove the permission: chmod go-w ${this.path}`,
       );
     }
   }

@@ -28,7 +28,7 @@ export class DeviceRoute {
     const [first] = interfaces;
     if (first === undefined || first === this.#interfaceName) return;
     throw new Error(
-      `${DEVICE_POOL}, the addresses of devices, are routed to the interface ${first}. If nobody needs that route, delete it: ip route delete ${DEVICE_POOL} dev ${first}`,
+      `The addresses of devices, ${DEVICE_POOL}, are routed to the interface ${first}. If nobody needs that route, delete it: ip route delete ${DEVICE_POOL} dev ${first}`,
     );
   }
 
@@ -64,5 +64,5 @@ export class DeviceRoute {
 
 /** Returns why this agent drops all traffic, or does not start, with the remedy. */
 export function otherGatewayText(interfaceName: string): string {
-  return `${DEVICE_POOL}, the addresses of devices, are routed to the interface ${interfaceName} of another gateway agent. A network namespace can have one gateway agent. Stop one of them and delete its interface, for example: ip link delete dev ${interfaceName}`;
+  return `The addresses of devices, ${DEVICE_POOL}, are routed to the interface ${interfaceName} of another gateway agent. A network namespace can have only one gateway agent. Stop one of them and delete its interface, for example: ip link delete dev ${interfaceName}`;
 }

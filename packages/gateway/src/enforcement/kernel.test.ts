@@ -139,7 +139,7 @@ test("reports what was restored when a configuration was applied, once", async (
   expect(await repairs()).toEqual([{ part: "interface" }]);
 });
 
-test("does not take the remains of a refused change for a change by another program", async () => {
+test("does not mistake the remains of a refused change for a change by another program", async () => {
   const own = { ...live };
   const other = content();
   refused.set("listen-port", "Address already in use");

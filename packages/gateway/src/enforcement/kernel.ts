@@ -217,8 +217,8 @@ export class Kernel {
   }
 
   /**
-   * Flushes the conntrack entries of connections from devices, so that pending answers to them lead nowhere. Filters
-   * cannot drop those answers after another interface got the route to devices.
+   * Flushes the conntrack entries of connections from devices, so that late replies to them are not delivered. Filters
+   * cannot drop those replies after another interface has the route to devices.
    *
    * @throws ProgramFailure if they cannot be flushed, for example because the program is not installed
    */

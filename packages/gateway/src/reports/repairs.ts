@@ -66,7 +66,7 @@ export class Repairs {
   problems(): readonly string[] {
     return Array.from(this.#problems, ([part, problem]) => {
       if (part === "forwarding") return problem;
-      if (part === "IPv6") return `${problem} Until then, devices reach nothing over IPv6 through this gateway.`;
+      if (part === "IPv6") return `Devices reach nothing over IPv6 through this gateway. ${problem}`;
       const name = this.#interfaceName;
       return part === "interface"
         ? `The interface ${name} cannot be created (${problem}).`

@@ -14,7 +14,7 @@ export function storeWarnings({ failure, copyFailure }: StoreFailures): readonly
   }
   return [
     copyFailure === undefined
-      ? `The configuration or its signing key cannot be stored (${failure}). The runtime folder has a copy. If the copy is lost, for example in a reboot, the next start enforces an earlier configuration until the control plane is reached.`
+      ? `The configuration or its signing key cannot be stored (${failure}). The runtime folder has a copy. If the copy is lost, for example because of a reboot, the next start enforces an earlier configuration until the control plane is reached.`
       : `The configuration or its signing key cannot be stored (${failure}), and cannot be copied to the runtime folder (${copyFailure}). A restart enforces an earlier configuration until the control plane is reached.`,
   ];
 }
