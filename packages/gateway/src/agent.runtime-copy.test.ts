@@ -299,7 +299,9 @@ describe("the copy of an agent's state in the runtime folder", () => {
       await world.fillDisk();
       const later = world.signed(revoked);
       await agent.applyConfiguration(later);
-      expect(await warnings()).toEqual([expect.stringMatching(/cannot be stored \(ENOENT.*has a copy.*because of a reboot/)]);
+      expect(await warnings()).toEqual([
+        expect.stringMatching(/cannot be stored \(ENOENT.*has a copy.*because of a reboot/),
+      ]);
       await world.emptyDisk();
       await check();
       expect(await warnings()).toEqual([]);
